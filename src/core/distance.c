@@ -31,8 +31,10 @@ const char *dm_distance_text(const dm_line_distance *distance, char text[DM_DIST
   return text;
 }
 
-double dm_distance_roundoff(int64_t k) {
-  return (2.0 * (double)k + 20.0) * 0x1p-53 / DM_DISTANCE_LEAST_PART;
+double dm_distance_roundoff(int64_t k, double squares, double both) {
+  const double u = 0x1p-53, terms = (double)k, own = (terms + 4.0) * u; /* of the other one */
+  const bool close = !(squares > 0.9 * DM_DISTANCE_LEAST_PART * both) || !isfinite(both);
+  return own + (close ? terms + 4.0 : (2.0 * terms + 16.0) * both / squares) * u;
 }
 
 /* ---- many ---- */

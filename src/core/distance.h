@@ -33,10 +33,10 @@ const char *dm_distance_text(const dm_line_distance *distance, char text[DM_DIST
  * many digits: it is taken again from differences. */
 #define DM_DISTANCE_LEAST_PART 0x1p-20
 
-/* By how much sums of K terms are off, as parts of themselves: those that follow from products are
- * at least DM_DISTANCE_LEAST_PART of the squares, whose rounding and that of the lines' centering
- * is at most (2 k + 16) u of these; the others (k + 4) u. */
-double dm_distance_roundoff(int64_t k);
+/* By how much the sum SQUARES of K terms is off, as part of itself, from that of other summation:
+ * one that follows from products by the rounding of these and of the lines' centering, at most
+ * (2 k + 16) u of BOTH, the squares of both lines together; others by (k + 4) u. */
+double dm_distance_roundoff(int64_t k, double squares, double both);
 
 /* PRODUCTS, those of a line whose square is OWN with COUNT others with the squares OTHERS, become
  * sums of squares of differences; those to be taken again become -1. Returns how many these are. */

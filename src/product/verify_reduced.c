@@ -7,10 +7,10 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/crew.h"
-#include "core/distance.h"
 #include "core/element.h"
 #include "file/read.h"
 #include "plan/partition.h"
+#include "product/distances.h"
 #include "product/provenance.h"
 #include "product/verify.h"
 #include "reduce/line_check.h"
@@ -46,6 +46,7 @@ typedef struct reduced_check {
   long double *squares; /* of the numbers that each element is made with */
   double *other_norms, *values, *bounds;
   kept_line *kept;
+  dm_distances distances; /* only their squares */
   double residual;
   int64_t unchecked, wrong; /* elements; lines */
 } reduced_check;
@@ -207,18 +208,32 @@ static bool again_may_overflow(const dm_problem *p, double size, double scaled) 
 /* VALUES and BOUNDS of line S of distances. A sum that is not finite is that of C, too. */
 static void again_bound_distances(const reduced_check *r, int64_t s) {
   const dm_line_distance *distance = &r->v->equation.distance;
-  const double relative = dm_distance_roundoff(r->p.k);
+  const double own = r->distances.squares[r->own == DM_B][r->line[s]];
+  const double *others = r->distances.squares[r->own != DM_B] + r->block.begin;
   for (int64_t i = 0; i < dm_range_size(r->block); i++) {
     const double sum = r->sums[s * r->room + i], value = dm_distance_of(distance, sum);
-    const double error = dm_distance_error(distance, sum, relative);
+    const double relative = dm_distance_roundoff(r->p.k, sum, own + others[i]);
     r->values[i] = value;
     if (sum == 0.0 || !isfinite(sum))
       r->bounds[i] = 0.0;
     else if (value > dm_dtype_largest(r->p.c) / 2.0)
       r->bounds[i] = INFINITY;
     else
-      r->bounds[i] = error + dm_dtype_roundoff(r->p.c) * value + dm_dtype_smallest(r->p.c);
+      r->bounds[i] = dm_distance_error(distance, sum, relative) +
+                     dm_dtype_roundoff(r->p.c) * value + dm_dtype_smallest(r->p.c);
   }
+}
+
+/* The squares of shifted lines, which bounds of distances follow from. */
+static dm_status again_open_distances(reduced_check *r) {
+  DM_FREED dm_multiply *m = NULL;
+  if (!again_is_distance(r)) return DM_OK;
+  DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &m)));
+  m->a = r->v->a;
+  m->b = r->v->b;
+  m->equation = r->v->equation;
+  m->engine.io_threads = r->v->io_threads;
+  return dm_distances_open(r->run, m, 0, &r->distances);
 }
 
 /* VALUES and BOUNDS of line S. */
@@ -434,12 +449,14 @@ static void again_close(reduced_check *r) {
   void *const all[] = {r->line, r->numbers,     r->norms,  r->sums,  r->squares,
                        r->kept, r->other_norms, r->values, r->bounds};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+  dm_distances_close(&r->distances);
 }
 
 static dm_status again_all(reduced_check *r) {
   DM_TRY(again_draw(r));
   DM_TRY(dm_comm_agree(r->run->world, again_check_fit(r)));
   DM_TRY(dm_comm_agree(r->run->world, again_allocate(r)));
+  DM_TRY(again_open_distances(r));
   DM_TRY(dm_comm_agree(r->run->world, again_open_lines(r)));
   DM_TRY(again_read_own(r));
   for (int64_t first = 0; first < r->length; first += r->room) {

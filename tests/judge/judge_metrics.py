@@ -146,6 +146,14 @@ def distance_forms(folder, damier):
     got = np.load(folder / "c.npy")
     expect((np.abs(got - wanted) <= 2.0**-40 * wanted).all() and (got == got.T).all(), "other distances")
     run(damier, 3, *words[:-2], "--type-c", "f32", "--chunk", "64x64", "--deflate", 1, "-o", folder / "c.h5", "-q")
+    with h5py.File(folder / "exact.h5", "w") as file:
+        file["c"] = wanted
+        file["c"].attrs.update(metric="euclidean", op_a="n", op_b="t", type="f64", alpha="1", beta="0")
+    said = run(damier, 1, "verify", folder / "x.npy", folder / "x.npy", folder / "exact.h5", "-q")
+    expect(said.rstrip().endswith("PASS"), said)
+    with h5py.File(folder / "exact.h5", "a") as file:
+        file["c"][:, 1500] *= 1 + 1e-11
+    run(damier, 1, "verify", folder / "x.npy", folder / "x.npy", folder / "exact.h5", "-q", expect=1)
     with h5py.File(folder / "c.h5", "a") as file:
         expect(file["c"].dtype == "f4" and file["c"].chunks == (64, 64), "another form")
         expect((np.abs(file["c"][:] - wanted) <= 2.0**-23 * wanted).all(), "other distances in f32")

@@ -36,6 +36,13 @@ TEST(kinds_types_and_texts) {
   assert_true(values[0] == 0.0 && values[1] == 1.0);
 }
 
+TEST(sums_of_products_lose_more) {
+  assert_true(dm_distance_roundoff(10, 1.0, 2.0) < 1e-14);
+  assert_true(dm_distance_roundoff(10, 0x1p-19, 1.0) > 1e-9);
+  assert_true(dm_distance_roundoff(10, 0x1p-21, 1.0) < 1e-14);
+  assert_true(dm_distance_roundoff(10, 1.0, INFINITY) < 1e-14);
+}
+
 /* What is said to be the error is not less than what a changed sum gives. */
 TEST(errors_are_bounds) {
   const dm_line_distance all[] = {{.kind = DM_EUCLIDEAN}, {.kind = DM_SQEUCLIDEAN}, {DM_RBF, 0.7}};
