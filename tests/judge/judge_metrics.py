@@ -142,7 +142,7 @@ def distance_forms(folder, damier):
     words = ["gram", folder / "x.npy", "--of", "rows", "--metric", "euclidean", "--memory", f"host={process_mib(damier) + 12}MiB"]
     wanted = np.sqrt(squares(x, x)).astype(float)
     out = run(damier, 1, *words, "-o", folder / "c.npy", "-q")
-    expect(int(out.split(" tiles=")[1].split()[0]) > 3, out)
+    expect(int(out.split(" tiles=")[1].split()[0]) > 1, out)
     got = np.load(folder / "c.npy")
     expect((np.abs(got - wanted) <= 2.0**-40 * wanted).all() and (got == got.T).all(), "other distances")
     run(damier, 3, *words[:-2], "--type-c", "f32", "--chunk", "64x64", "--deflate", 1, "-o", folder / "c.h5", "-q")
