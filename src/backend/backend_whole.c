@@ -34,6 +34,11 @@ dm_status dm_backend_set_mode(dm_backend *backend, const dm_backend_mode *mode) 
   return backend->ops->set_mode(backend, mode);
 }
 
+bool dm_backend_prepares(const dm_backend *backend) {
+  const dm_tiles *tiles = &asked(backend)->tiles;
+  return tiles->used && tiles->mode.own_kernels;
+}
+
 /* ---- products in tiles ---- */
 
 static dm_dtype sum_of(const dm_tiles *tiles, dm_dtype work) {
@@ -224,6 +229,6 @@ dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_prod
   backend = multiplying(backend);
   dm_checked_product one = *product;
   one.multiply = dm_backend_multiply;
-  one.alone = backend->tiles.used && backend->tiles.mode.own_kernels;
+  one.alone = dm_backend_prepares(backend);
   return backend->ops->multiply_checked(backend, &one, found);
 }

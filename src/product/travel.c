@@ -10,12 +10,12 @@
 
 enum { TILE = 256 }; /* bytes, at multiples of which matrices start */
 
-/* Of a strip, unless the narrowest needs more. */
-static const int64_t most_slot = (int64_t)512 << 20;
+const dm_strip_widths dm_plain_strips = {64, 4, 4, (int64_t)512 << 20};
+const dm_strip_widths dm_prepared_strips = {16, 8, 2, (int64_t)1 << 30};
 
 /* ---- strips ---- */
 
-enum { STEP = 128, FIRST = 64, GROWTH = 4 };
+enum { STEP = 128 };
 
 static bool is_same(dm_range a, dm_range b) {
   return a.begin == b.begin && a.end == b.end;
@@ -86,15 +86,15 @@ static int64_t widest(const dm_strips *s) {
 
 /* The first strip is narrow, as nothing can be multiplied before it is there; the next are wider by
  * what arrives meanwhile. */
-static dm_status cut(dm_strips *s, int64_t most) {
+static dm_status cut(dm_strips *s, const dm_strip_widths *of, int64_t most) {
   const int64_t cols = widest(s);
-  const int64_t cap = dm_max(STEP, dm_min(most, dm_round_up(dm_ceil_div(cols, GROWTH), STEP)));
+  const int64_t cap = dm_max(STEP, dm_min(most, dm_round_up(dm_ceil_div(cols, of->share), STEP)));
   DM_TRY(dm_buffer_table(3 + dm_ceil_div(cols, STEP), &s->bounds));
-  int64_t width = dm_min(cap, dm_round_up(dm_ceil_div(cols, FIRST), STEP));
+  int64_t width = dm_min(cap, dm_round_up(dm_ceil_div(cols, of->first), STEP));
   for (int64_t at = 0; at < cols;) {
     const int64_t left = cols - at;
     if (s->slices > 0) {
-      const int64_t more = dm_ceil_div(left, dm_min(cap, width * GROWTH));
+      const int64_t more = dm_ceil_div(left, dm_min(cap, width * of->growth));
       width = dm_min(cap, dm_round_up(dm_ceil_div(left, more), STEP));
     }
     at += dm_min(width, left);
@@ -106,8 +106,8 @@ static dm_status cut(dm_strips *s, int64_t most) {
 }
 
 dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, int ranks,
-                         const dm_images *images, int64_t size, int64_t most_bytes, dm_strips *s,
-                         bool *fits) {
+                         const dm_images *images, int64_t size, const dm_strip_widths *widths,
+                         dm_strips *s, bool *fits) {
   dm_extent part, needed;
   *s = (dm_strips){.ranks = ranks, .images = images, .depth = of->rows.total};
   *fits = true;
@@ -123,7 +123,7 @@ dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, in
   }
   if (*fits) *fits = group(s, of);
   if (!*fits) return DM_OK;
-  return cut(s, most_bytes / dm_max(1, s->depth * size) / STEP * STEP);
+  return cut(s, widths, widths->most / dm_max(1, s->depth * size) / STEP * STEP);
 }
 
 /* One strip for all columns of a group, of a matrix that every rank has. */
@@ -355,13 +355,13 @@ static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
   if (t->whole.symmetric) DM_TRY(open_images(t, &of->c, fits));
   if (!*fits) return DM_OK;
   DM_TRY(dm_strips_open(&of->b, &of->c, ranks, t->whole.symmetric ? &t->images : NULL, size,
-                        most_slot, &t->carried[DM_RIGHT].strips, fits));
+                        t->widths, &t->carried[DM_RIGHT].strips, fits));
   if (*fits && !dm_view_is_empty(t->matrix[t->turned ? DM_A : DM_B].whole))
     unite(&t->carried[DM_RIGHT].strips);
   if (!*fits || !t->both) return DM_OK;
   dm_distribution_transpose(&of->a);
   dm_distribution_transpose(&of->c);
-  return dm_strips_open(&of->a, &of->c, ranks, NULL, size, most_slot, &t->carried[DM_LEFT].strips,
+  return dm_strips_open(&of->a, &of->c, ranks, NULL, size, t->widths, &t->carried[DM_LEFT].strips,
                         fits);
 }
 
@@ -421,9 +421,10 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
 }
 
 dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
-                         const dm_whole_product *whole, dm_travel *t, int64_t *bytes, bool *fits) {
+                         const dm_whole_product *whole, const dm_strip_widths *widths, dm_travel *t,
+                         int64_t *bytes, bool *fits) {
   three of = {matrix[DM_A].of, matrix[DM_B].of, matrix[DM_C].of}; /* without their memory */
-  *t = (dm_travel){.run = run, .space = space, .matrix = matrix, .whole = *whole};
+  *t = (dm_travel){.run = run, .space = space, .matrix = matrix, .widths = widths, .whole = *whole};
   *fits = false;
   *bytes = 0;
   DM_TRY(choose_hands(t, &of));

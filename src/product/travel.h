@@ -33,13 +33,24 @@ typedef struct dm_strips {
   int64_t most_cols; /* of a strip that travels */
 } dm_strips;
 
+/* How strips are cut. */
+typedef struct dm_strip_widths {
+  int first, growth, share; /* at first a FIRST-th of the columns, then GROWTH times as many as
+                               before, at most a SHARE-th of them, ... */
+  int64_t most;             /* ... and of these bytes */
+} dm_strip_widths;
+
+/* For products that take their operands as they are; and for those that prepare all of op(A) for
+ * each strip, in modes that no library has. */
+extern const dm_strip_widths dm_plain_strips, dm_prepared_strips;
+
 /* The strips in which OF travels to the ranks of C, of which each needs its columns: a few, the
- * first one narrow, of at most MOST_BYTES (but at least 128 columns of SIZE bytes per element).
+ * first one narrow, as WIDTHS says (but at least 128 columns of SIZE bytes per element).
  * Not *fits: parts are not contiguous, or one rank would give different pieces to others at
  * once. With IMAGES, of a symmetric C, only what its halves need travels. Close also frees what a
  * failed open left. */
 dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, int ranks,
-                         const dm_images *images, int64_t size, int64_t most_bytes,
+                         const dm_images *images, int64_t size, const dm_strip_widths *widths,
                          dm_strips *strips, bool *fits);
 void dm_strips_close(dm_strips *strips);
 
@@ -73,6 +84,7 @@ typedef struct dm_travel {
   bool turned; /* C^T = op(B)^T op(A)^T */
   bool both;   /* the left matrix travels, too: */
   const dm_distributed *matrix;
+  const dm_strip_widths *widths;
   dm_carried carried[2];  /* DM_RIGHT: op(B); DM_LEFT: op(A)^T */
   dm_whole_product whole; /* this rank's: C, op(A) unless it travels, the scalars */
   int slots;              /* in the workspace; with BOTH and one more for the first strip */
@@ -86,12 +98,12 @@ typedef struct dm_travel {
  * with other scalars. */
 void dm_travel_move(dm_travel *travel, const dm_whole_product *whole);
 
-/* Collective; WHOLE has this rank's parts. It needs *bytes from the start of SPACE, which is opened
- * later; both must outlive TRAVEL, as must MATRIX. Not *fits: the ranks' parts cannot be multiplied
- * so. Close also frees what a failed open left. */
+/* Collective; WHOLE has this rank's parts. Strips have WIDTHS, of the two above. It needs *bytes
+ * from the start of SPACE, which is opened later; both must outlive TRAVEL, as must MATRIX. Not
+ * *fits: the ranks' parts cannot be multiplied so. Close also frees what a failed open left. */
 dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
-                         const dm_whole_product *whole, dm_travel *travel, int64_t *bytes,
-                         bool *fits);
+                         const dm_whole_product *whole, const dm_strip_widths *widths,
+                         dm_travel *travel, int64_t *bytes, bool *fits);
 
 /* With the workspace open: whether the backend multiplies all of this rank's products. */
 bool dm_travel_is_suited(const dm_travel *travel);

@@ -48,6 +48,12 @@ static void check_giver(const dm_strips *s, int ranks, int giver) {
     }
 }
 
+static dm_strip_widths drawn_widths(dice *d) {
+  dm_strip_widths widths = roll(d, 0, 1) ? dm_plain_strips : dm_prepared_strips;
+  widths.most = roll(d, 1, 1 << 20);
+  return widths;
+}
+
 static bool try_case(dice *d, int down, int down_of_c) {
   const int ranks = (int)roll(d, 1, RANKS);
   const int64_t depth = roll(d, 1, 50), cols = roll(d, 1, MOST), rows = roll(d, 1, 60);
@@ -56,7 +62,8 @@ static bool try_case(dice *d, int down, int down_of_c) {
   bool fits;
   divide(ranks, depth, cols, down < 0 ? ranks : (int)dm_min(down, ranks), &of);
   divide(ranks, rows, cols, down_of_c < 0 ? ranks : (int)dm_min(down_of_c, ranks), &c);
-  ok(dm_strips_open(&of, &c, ranks, NULL, 8, roll(d, 1, 1 << 20), &s, &fits));
+  const dm_strip_widths widths = drawn_widths(d);
+  ok(dm_strips_open(&of, &c, ranks, NULL, 8, &widths, &s, &fits));
   for (int r = 0; r < ranks && fits; r++) {
     check_taker(&s, ranks, r, depth);
     check_giver(&s, ranks, r);
@@ -115,7 +122,8 @@ static void try_images(dice *d, int down) {
     rows[r] = part.rows;
   }
   ok(dm_images_open(rows, ranks, 8, &images, &bytes));
-  ok(dm_strips_open(&of, &c, ranks, &images, 8, roll(d, 1, 1 << 20), &s, &fits));
+  const dm_strip_widths widths = drawn_widths(d);
+  ok(dm_strips_open(&of, &c, ranks, &images, 8, &widths, &s, &fits));
   assert_true(fits);
   for (int r = 0; r < ranks; r++) check_images(&s, &images, ranks, r);
   dm_strips_close(&s);
