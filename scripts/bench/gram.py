@@ -5,10 +5,10 @@ gram.py [--output FILE.jsonl] [--pairs N] [--only KIND] [--size N] [--types f64,
 a record for each kind, type, size and way, damier's always verified; also seconds of processors, which other programs disturb less.
 
 files: from a file to a file, `damier gram` and `damier multiply` of X and a copy of X on --ranks ranks, whose phases are recorded;
-in --directory. memory: NumPy arrays; damier.gram, damier.matmul, numpy.matmul (which calls dsyrk for x.T @ x) and cblas_dsyrk of
+in --directory. tall: whole commands from a file of 300 SIZE rows, damier gram and h5py with NumPy of --python. memory: NumPy arrays; damier.gram, damier.matmul, numpy.matmul (which calls dsyrk for x.T @ x) and cblas_dsyrk of
 the BLAS library that --blas names. cov: the covariances of SIZE columns of ten times as many rows, by damier.cov and numpy.cov. gpu:
 torch arrays in GPU memory; damier.gram, damier.matmul, torch.matmul and, for f64 and f32, cublasDsyrk of --cublas. gpu_cov: there the
-covariances of SIZE columns of a thousand times as many rows, by damier.cov and torch.cov. All but files need the damier package.
+covariances of SIZE columns of a thousand times as many rows, by damier.cov and torch.cov. All but files and tall need the damier package.
 
     mpirun -n 2 gram.py --only gpus
 
@@ -23,9 +23,11 @@ import contextlib
 import ctypes
 import itertools
 import pathlib
+import sys
 import tempfile
 
-from measure import NUMPY_TYPES, code_of, compare, made_by, mpirun, multiply, options_of, run, start
+from job_programs import h5py_program
+from measure import NUMPY_TYPES, code_of, compare, made_by, mpirun, multiply, options_of, run, start, timed
 
 ROW_MAJOR, LOWER, TRANSPOSED = 101, 122, 112  # of CBLAS
 REAL = {"f64": ctypes.c_double, "f32": ctypes.c_float}
@@ -129,13 +131,26 @@ def files(options, dtype, size):
             [*launcher, options.damier, *ways[name], "-q", "--backend", options.backend], c, record)[0], options.pairs)
 
 
+def tall(options, dtype, size):
+    """Whole commands, from a file with many rows: h5py with NumPy, which calls syrk, and `damier gram`."""
+    with tempfile.TemporaryDirectory(dir=options.directory) as place:
+        x, c, record = (pathlib.Path(place) / name for name in ("A.h5", "C.h5", "record.jsonl"))
+        run([options.damier, "generate", f"{x}:/a", "--rows", 300 * size, "--cols", size, "--type", dtype, "--kind", "normal", "-q"])
+        program = h5py_program('(lambda x: x.T @ x)(fa["a"][:])', b=False)
+        about = {"verb": "gram bench", **made_by(code_of(options.damier)), "backend": "cpu"}
+        calls = {"h5py": lambda: timed(lambda: run([options.python, "-c", program], cwd=place))[0],
+                 "gram": lambda: multiply([options.damier, "gram", f"{x}:/a", "-q", "--backend", "cpu"], c, record)[0]}
+        compare(options.output, about, {"of": "tall", "type": dtype, "size": size}, calls, lambda name: calls[name](), options.pairs)
+
+
 def main():
-    options = options_of(__doc__, "gram.jsonl", pairs=5, only={"choices": ("files", *KINDS), "action": "append"},
+    options = options_of(__doc__, "gram.jsonl", pairs=5, only={"choices": ("files", "tall", *KINDS), "action": "append"},
                          size={"type": int, "action": "append"}, types="f64,f32", damier="damier", backend="auto",
-                         directory="/dev/shm", ranks={"type": int, "default": 1, "help": "of files"}, blas="", cublas="", library="")
+                         directory="/dev/shm", ranks={"type": int, "default": 1, "help": "of files"}, blas="", cublas="", library="",
+                         python={"default": sys.executable, "help": "of tall, with h5py"})
     for kind, dtype, size in itertools.product(options.only or ("files", "memory"), options.types.split(","), options.size or (8192,)):
-        if kind == "files":
-            files(options, dtype, size)
+        if kind in ("files", "tall"):
+            (files if kind == "files" else tall)(options, dtype, size)
         else:
             of_arrays(options, kind, dtype, size)
 

@@ -32,6 +32,8 @@ def kind_of(record):
         return record["file"]
     if record.get("of") in ("cov", "gpu_cov"):
         return "covariance"
+    if record.get("of") == "tall":
+        return "gram of files"
     if record["verb"] == "simulate":
         return simulated_tables.kind_of(record)
     if record["verb"] != "bench multiply":

@@ -160,6 +160,17 @@ COVARIANCE = Table(SYMMETRIC, "summary covariance", "covariance", {
     "cov / the other": cov_ratio("numpy_cov", "torch_cov")}, by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
 
 
+def tall_ratio(field):
+    return lambda g: "{:.2f} [{:.2f}, {:.2f}]".format(*g.way("gram")[field])
+
+
+TALL = Table(SYMMETRIC, "summary many rows of files", "gram of files", {
+    "X": lambda g: f"{300 * g['size']} × {g['size']}", "type": "{type}",
+    "`damier gram`": lambda g: f"{g.time('gram', 'seconds'):.3g}\u00a0s", "h5py with NumPy": lambda g: f"{g.time('h5py', 'seconds'):.3g}\u00a0s",
+    "ratio": tall_ratio("ratio"), "of processors' time": tall_ratio("processor_ratio"),
+    "load": lambda g: f"{g.way('gram')['load'][0]:.1f}"}, by=(lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
+
+
 # ---- modes of arrays in GPU memory, Gram matrices of many rows, and sums of 16-bit products, beside torch.matmul ----
 
 def asked(r):
@@ -259,8 +270,8 @@ def scaling(records):
         measured(ours + simulated, "`damier bench scale`, `simulation/simulate.sh`")
 
 
-TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, COVARIANCE, MODES, SHAPES, ON_TWO, DEEP,
-          SUMS,
+TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, TALL, COVARIANCE, MODES, SHAPES, ON_TWO,
+          DEEP, SUMS,
           Lines(IN_MEMORY, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
           Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
 
