@@ -60,6 +60,8 @@ int dm_cli_cor(dm_call *call);
 int dm_cli_pca(dm_call *call);
 int dm_cli_svd(dm_call *call);
 int dm_cli_plan(dm_call *call);
+int dm_cli_plan_components(dm_call *call);
+int dm_cli_verify_components(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);
 int dm_cli_info(dm_call *call);

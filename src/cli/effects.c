@@ -10,8 +10,8 @@ static bool names_c_alone(const dm_call *call) {
 }
 
 static bool is_of_itself(const dm_call *call) {
-  static const char *const products[] = {"gram", "cov", "cor"};
-  for (int i = 0; i < 3 && call->operand_count > 0; i++)
+  static const char *const products[] = {"gram", "cov", "cor", "pca", "svd"};
+  for (int i = 0; i < 5 && call->operand_count > 0; i++)
     if (strcmp(call->operands[0], products[i]) == 0) return true;
   return false;
 }
@@ -26,6 +26,11 @@ static bool plans_two(const dm_call *call) {
 
 static bool plans_no_job(const dm_call *call) {
   return call->verb->bit == DM_VERB_PLAN && !call->own.slurm;
+}
+
+static bool plans_no_components(const dm_call *call) {
+  const char *first = call->operand_count > 0 ? call->operands[0] : "";
+  return call->verb->bit == DM_VERB_PLAN && strcmp(first, "pca") != 0 && strcmp(first, "svd") != 0;
 }
 
 static bool has_no_weights(const dm_call *call) {
@@ -59,6 +64,9 @@ static const struct {
       "swmr"}},
     {plans_two, "it applies to 'damier plan gram', cov and cor", {"of"}},
     {plans_no_job, "it applies to the job that --slurm prints", {"partition", "within"}},
+    {plans_no_components,
+     "it applies to 'damier plan pca' and svd",
+     {"rank", "method", "passes", "oversampling", "tolerance"}},
     {has_no_weights, "it applies to --weights, which are not named", {"weights-are"}},
     {compares_fully, "--full compares every element, without a random vector", {"verify-seed"}},
     {is_not_verified, "with --no-verify C is not checked", {"verify-seed", "on-corruption"}},

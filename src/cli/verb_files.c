@@ -122,8 +122,7 @@ static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_recor
 
 int dm_cli_verify(dm_call *call) {
   DM_FREED dm_verify *v = NULL;
-  if (call->operand_count == 2)
-    return dm_cli_finish(call, dm_fail(DM_E_USAGE, "verify needs A, B and C, or C alone"));
+  if (call->operand_count == 2) return dm_cli_verify_components(call);
   const dm_log log = dm_cli_log(call);
   dm_status prepared = dm_buffer_table(1, &v);
   if (prepared) return dm_cli_finish(call, prepared);

@@ -414,6 +414,7 @@ int dm_cli_plan(dm_call *call) {
   const char *first = plans && call->operand_count > 0 ? call->operands[0] : "";
   const bool of_itself =
       strcmp(first, "gram") == 0 || strcmp(first, "cov") == 0 || strcmp(first, "cor") == 0;
+  if (strcmp(first, "pca") == 0 || strcmp(first, "svd") == 0) return dm_cli_plan_components(call);
   if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   return dm_cli_finish(call, of_itself ? plan_itself(call, first) : plan(call));
 }

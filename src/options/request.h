@@ -131,9 +131,9 @@ void dm_request_multiply(const dm_settings *settings, const dm_product_files *fi
  */
 void dm_request_components(dm_settings *settings, bool of_rows, bool svd);
 
-/* Inspects X, which OPERAND names, and the vectors of SETTINGS, and checks the output. */
+/* Inspects X, which OPERAND names, and the vectors of SETTINGS, and, TO_FILE, checks the output. */
 dm_status dm_request_inspect_components(const dm_settings *settings, const dm_log *log,
-                                        const char *operand, dm_product_files *files);
+                                        const char *operand, bool to_file, dm_product_files *files);
 
 /* The same of X that is inspected, as A and B of FILES; TO_FILE: the result is to be one. */
 dm_status dm_request_settle_components(const dm_settings *settings, const dm_log *log, bool to_file,
@@ -142,6 +142,12 @@ dm_status dm_request_settle_components(const dm_settings *settings, const dm_log
 /* The job of FILES. DM_E_USAGE: options that contradict each other, or no rank. */
 dm_status dm_request_components_job(const dm_settings *settings, const dm_product_files *files,
                                     dm_components *job);
+
+/* The same of the components in a file, the second operand, whose attributes say what SETTINGS do
+ * not: these are completed. */
+dm_status dm_request_verify_components(dm_settings *settings, const dm_log *log,
+                                       const char *const operands[2], dm_product_files *files,
+                                       dm_components_stored *stored);
 
 /* The verification of C against A and B, which OPERANDS name; what is not stated comes from C's
  * provenance. */

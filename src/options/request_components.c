@@ -86,9 +86,73 @@ dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, 
 }
 
 dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
-                                        const char *operand, dm_product_files *f) {
+                                        const char *operand, bool to_file, dm_product_files *f) {
   DM_TRY(check_components(s));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 0, &f->a));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 1, &f->b));
-  return dm_request_settle_components(s, log, true, f);
+  return dm_request_settle_components(s, log, to_file, f);
+}
+
+/* ---- components in a file ---- */
+
+/* Takes OPTION from attribute NAME, unless it is stated. */
+static dm_status take_stored(const dm_attributes *list, const char *name, const char *option,
+                             dm_settings *s) {
+  const char *text = dm_attributes_find(list, name);
+  if (!text || !*text || dm_given(s, option)) return DM_OK;
+  return dm_context(dm_value_take(dm_value_find(option), text, s), "attribute %s", name);
+}
+
+/* The group AT, by default /pca or /svd. */
+static dm_status find_group(const dm_settings *s, dm_location *at, dm_attributes *list) {
+  static const char *const names[] = {"/pca", "/svd"};
+  const bool named = at->dataset[0] != '\0';
+  for (int i = 0; i < (named ? 1 : 2); i++) {
+    if (!named) strcpy(at->dataset, names[i]);
+    DM_TRY(dm_request_inspect_group(s, at, list));
+    if (dm_attributes_find(list, "decomposition")) return DM_OK;
+  }
+  return dm_hint(dm_fail(DM_E_INPUT, "%s has no components of damier pca or svd", at->file),
+                 "of a product, verify needs A, B and C, or C alone");
+}
+
+static dm_status inspect_array(const dm_settings *s, const dm_log *log, const dm_location *group,
+                               const char *name, dm_dataset *set) {
+  DM_FREED dm_settings *own = NULL;
+  dm_location at = *group;
+  const size_t used = strlen(at.dataset), more = strlen(name) + 2;
+  if (used + more > sizeof at.dataset)
+    return dm_fail(DM_E_USAGE, "the name of %s's group is too long", at.file);
+  at.dataset[used] = '/';
+  strcpy(at.dataset + used + 1, name);
+  DM_TRY(dm_buffer_table(1, &own));
+  *own = *s;
+  own->as_column = own->raw = true;
+  own->as_row = false;
+  return dm_request_inspect_at(own, log, &at, set, NULL);
+}
+
+dm_status dm_request_verify_components(dm_settings *s, const dm_log *log,
+                                       const char *const operands[2], dm_product_files *f,
+                                       dm_components_stored *stored) {
+  DM_FREED dm_attributes *list = NULL;
+  dm_location at;
+  DM_TRY(dm_buffer_table(1, &list));
+  DM_TRY(dm_value_location(operands[1], &at));
+  DM_TRY(find_group(s, &at, list));
+  const char *of = dm_attributes_find(list, "components_of"),
+             *centering = dm_attributes_find(list, "centering_a");
+  DM_TRY(take_stored(list, "missing", "missing", s));
+  DM_TRY(take_stored(list, "weights", "weights", s));
+  DM_TRY(take_stored(list, "weights_are", "weights-are", s));
+  DM_TRY(inspect_array(s, log, &at, "components", &stored->components));
+  DM_TRY(inspect_array(s, log, &at, "singular_values", &stored->singular_values));
+  s->rank = stored->components.rows;
+  s->given[dm_value_find("rank") - dm_values] = true;
+  s->scale_x = centering && strstr(centering, "scale none") == NULL;
+  dm_request_components(s, of && strcmp(of, "rows") == 0,
+                        strcmp(dm_attributes_find(list, "decomposition"), "svd") == 0);
+  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &f->a));
+  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 1, &f->b));
+  return dm_request_settle_components(s, log, false, f);
 }

@@ -135,8 +135,7 @@ static dm_status components_bring(dm_components_state *c) {
   return DM_OK;
 }
 
-/* All that needs no reading. */
-static dm_status components_begin(dm_components_state *c, dm_multiply *own) {
+dm_status dm_components_begin(dm_components_state *c, dm_multiply *own) {
   dm_run *run = c->run;
   *own = c->job->multiply;
   c->multiply = own;
@@ -148,10 +147,11 @@ static dm_status components_begin(dm_components_state *c, dm_multiply *own) {
   const bool of_columns = own->equation.op_a != DM_OP_N;
   c->variables = of_columns ? x->cols : x->rows;
   c->observations = of_columns ? x->rows : x->cols;
-  c->small = dm_min(x->rows, x->cols);
-  c->tall = dm_max(x->rows, x->cols);
-  c->op = x->rows >= x->cols ? DM_OP_N : DM_OP_T;
-  c->over_variables = (c->op == DM_OP_N) == of_columns;
+  const bool tall = c->proves ? of_columns : x->rows >= x->cols;
+  c->op = tall ? DM_OP_N : DM_OP_T;
+  c->small = tall ? x->cols : x->rows;
+  c->tall = tall ? x->rows : x->cols;
+  c->over_variables = tall == of_columns;
   c->squares = -1.0;
   c->unscale = 1.0;
   c->process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
@@ -161,10 +161,11 @@ static dm_status components_begin(dm_components_state *c, dm_multiply *own) {
              c->process);
   DM_TRY(components_bring(c));
   status = components_check_count(c);
-  if (!status && run->rank == 0) status = components_choose_method(c);
+  c->method = DM_METHOD_PASSES;
+  if (!status && run->rank == 0 && !c->proves) status = components_choose_method(c);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &c->method, sizeof c->method, 0));
-  c->width = c->method == DM_METHOD_GRAM ? c->job->count : components_pass_width(c);
+  c->width = c->method == DM_METHOD_GRAM || c->proves ? c->job->count : components_pass_width(c);
   DM_TRY(components_choose_step(c));
   own->engine.once = false;
   own->equation.correlates = 0.0;
@@ -198,8 +199,7 @@ static dm_status components_check_lines(const dm_components_state *c, const dm_c
                                : "without --scale they change nothing; or leave them out");
 }
 
-/* Finds means and deviations once, for all products. */
-static dm_status components_center_x(dm_components_state *c, dm_centered *made) {
+dm_status dm_components_center(dm_components_state *c, dm_centered *made) {
   dm_multiply *m = c->multiply;
   const bool divides =
       m->equation.divide != DM_NO_DIVISION || m->equation.divided != DM_NO_DIVISION;
@@ -310,7 +310,7 @@ static dm_status components_search(dm_components_state *c) {
   return DM_OK;
 }
 
-static dm_status components_find(dm_components_state *c) {
+dm_status dm_components_open(dm_components_state *c) {
   DM_TRY(dm_basis_open(c));
   int64_t bytes = 0;
   DM_TRY(dm_comm_agree(c->run->world, dm_components_room(c, &bytes)));
@@ -318,6 +318,11 @@ static dm_status components_find(dm_components_state *c) {
   dm_dense_threads(c->multiply->engine.wishes.reproducible ? 1 : c->run->cores.threads);
   dm_log_line(&c->run->log, DM_LOG_DETAIL, "%lld strips of X, of %lld of its %lld lines",
               (long long)dm_ceil_div(c->tall, c->step), (long long)c->step, (long long)c->tall);
+  return DM_OK;
+}
+
+static dm_status components_find(dm_components_state *c) {
+  DM_TRY(dm_components_open(c));
   components_start_clock(c);
   dm_status status =
       c->method == DM_METHOD_GRAM ? components_begin_with_gram(c) : components_begin_with_random(c);
@@ -355,7 +360,7 @@ static dm_status components_make(dm_components_state *c, dm_components_result *r
   return status;
 }
 
-static void components_close(dm_components_state *c) {
+void dm_components_close(dm_components_state *c) {
   dm_basis_close(&c->basis);
   free(c->p);
   free(c->z);
@@ -371,11 +376,11 @@ static dm_status components_on(dm_components_state *c, dm_components_result *res
   DM_FREED dm_multiply *own = NULL;
   dm_centered made = {.made = {NULL, NULL}};
   DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(1, &own)));
-  dm_status status = components_begin(c, own);
-  if (!status) status = components_center_x(c, &made);
+  dm_status status = dm_components_begin(c, own);
+  if (!status) status = dm_components_center(c, &made);
   if (!status) status = components_make(c, result, record);
   dm_centered_free(&made);
-  if (!status || status->agreed) components_close(c);
+  if (!status || status->agreed) dm_components_close(c);
   if (status && result) dm_components_result_free(result);
   if (status && status->code == DM_E_STOPPED)
     dm_hint(status, "the search is not resumed: the same command begins again");
@@ -394,8 +399,8 @@ dm_status dm_components_plan(dm_run *run, const dm_components *job, dm_record *r
   dm_components_state c = {.run = run, .job = job, .started = dm_now()};
   DM_FREED dm_multiply *own = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
-  dm_status status = components_begin(&c, own);
-  components_close(&c);
+  dm_status status = dm_components_begin(&c, own);
+  dm_components_close(&c);
   if (status || !record || run->rank != 0) return status;
   const bool gram = c.method == DM_METHOD_GRAM;
   const double flops = components_cost(&c, c.method);

@@ -47,6 +47,16 @@ void dm_components_result_free(dm_components_result *result);
 dm_status dm_components_run(dm_run *run, const dm_components *job, dm_components_result *result,
                             dm_record *record);
 
+/* A result in a file. */
+typedef struct dm_components_stored {
+  dm_dataset components, singular_values;
+} dm_components_stored;
+
+/* Collective: finds the residuals of STORED, components of the X of JOB, again by a pass over X.
+ * DM_E_VERIFY, agreed: one is beyond JOB's tolerance. */
+dm_status dm_components_verify(dm_run *run, const dm_components *job,
+                               const dm_components_stored *stored, dm_record *record);
+
 /* Collective: only records the method, its memory, passes and operations. */
 dm_status dm_components_plan(dm_run *run, const dm_components *job, dm_record *record);
 

@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "product/centered.h"
 #include "product/components.h"
 
 /* Rank 0: an orthonormal basis of a part of the short side, and the best vectors in it. All are
@@ -26,6 +27,7 @@ typedef struct dm_components_state {
   dm_dtype work;         /* of the products */
   dm_op op;              /* op(X) has the short side along its columns */
   int64_t tall, small;   /* rows and columns of op(X) */
+  bool proves;           /* vectors of the variables are given: these are the short side */
   bool over_variables;   /* the short side is that of the variables */
   int64_t variables, observations;
   dm_components_method method;
@@ -54,6 +56,16 @@ typedef struct dm_components_state {
   dm_progress progress;
   double done, all;
 } dm_components_state;
+
+/* Collective: all that needs no reading; OWN: room for what is multiplied. */
+dm_status dm_components_begin(dm_components_state *c, dm_multiply *own);
+
+/* Collective: finds means and deviations once, for all products. */
+dm_status dm_components_center(dm_components_state *c, dm_centered *made);
+
+/* Collective: room for passes. */
+dm_status dm_components_open(dm_components_state *c);
+void dm_components_close(dm_components_state *c);
 
 /* ---- products (components_products.c) ---- */
 

@@ -187,9 +187,10 @@ static dm_status result_describe(const dm_components_state *c, dm_attributes *li
   DM_TRY(dm_provenance_inputs(list, c->run, m, false));
   if (m->equation.divide != DM_NO_DIVISION) DM_TRY(dm_provenance_divide(list, m->equation.divide));
   DM_TRY(dm_provenance_notes(list, c->run));
-  DM_TRY(dm_attributes_add(
-      list, "components_of", "%s",
-      c->variables == c->multiply->a.cols && m->equation.op_a != DM_OP_N ? "columns" : "rows"));
+  DM_TRY(dm_attributes_add(list, "decomposition", "%s",
+                           m->equation.standard[0].center != DM_NO_LINES ? "pca" : "svd"));
+  DM_TRY(dm_attributes_add(list, "components_of", "%s",
+                           m->equation.op_a != DM_OP_N ? "columns" : "rows"));
   DM_TRY(dm_attributes_add(list, "rank", "%lld", (long long)c->job->count));
   DM_TRY(dm_attributes_add(list, "method", "%s", dm_components_method_name(c->method)));
   DM_TRY(dm_attributes_add(list, "type", "%s", dm_dtype_name(c->work)));

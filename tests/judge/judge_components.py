@@ -68,6 +68,8 @@ def decomposed(folder, damier, case, seed):
             want, y = wanted(x, **how)
             compare(got, want, 2e-5 if narrow else 1e-9, what)
             expect(attributes["converged"] in ("yes", b"yes"), f"{what}: {attributes['converged']}")
+            run(damier, ranks, "verify", folder / "x.h5", folder / "p.h5", "-q", "--tolerance", 1e-5 if narrow else 2e-9,
+                *(("--type", "f64") if "f64" in flags else ()))
             with h5py.File(folder / "s.h5") as file:
                 scores = file["scores"][:]
             error = np.abs(scores - y @ got["components"].T).max() / np.abs(scores).max()
@@ -86,6 +88,25 @@ def true_residuals(got, y, narrow, what):
         expect((worst <= 0.1 + 10 * floor / (right + floor)).all(), f"{what}: residuals {got['residuals_v']}, they are {right}")
 
 
+def forged(folder, damier):
+    """What verify finds: changed components, values, and another X."""
+    rng = np.random.default_rng(6)
+    x = matrix(rng, 80, 12, "f8")
+    write(folder, x=x, other=x + 0.01 * rng.standard_normal(x.shape))
+    run(damier, 1, "pca", folder / "x.h5", "--rank", K, "-o", folder / "p.h5", "-q", "--scale")
+    run(damier, 2, "verify", folder / "x.h5", folder / "p.h5", "-q")
+    run(damier, 1, "verify", folder / "other.h5", folder / "p.h5", "-q", expect=1)
+    for name, change in (("components", (1, 2)), ("singular_values", 3)):
+        with h5py.File(folder / "p.h5", "r+") as file:
+            kept = file["pca"][name][change]
+            file["pca"][name][change] = kept * 1.001
+        run(damier, 1, "verify", folder / "x.h5", folder / "p.h5:/pca", "-q", expect=1)
+        with h5py.File(folder / "p.h5", "r+") as file:
+            file["pca"][name][change] = kept
+    run(damier, 1, "verify", folder / "x.h5", folder / "p.h5", "-q")
+    run(damier, 1, "verify", folder / "x.h5", folder / "other.h5", "-q", expect=3)
+
+
 def gaps(folder, damier):
     rng = np.random.default_rng(8)
     x = matrix(rng, 90, 20, "f8")
@@ -98,6 +119,7 @@ def gaps(folder, damier):
         compare(read(folder)[0], wanted(np.where(np.isnan(x), np.nanmean(x, 0), x))[0], 1e-10, "mean")
         run(damier, ranks, *base, "--missing", "complete")
         compare(read(folder)[0], wanted(np.delete(x, (5, 17), 0))[0], 1e-10, "complete")
+        run(damier, ranks, "verify", folder / "x.h5", folder / "p.h5", "-q")
     run(damier, 1, *base, "--missing", "pairwise", expect=2)
     run(damier, 1, "svd", *base[1:4], "-o", folder / "q.h5", "-q", expect=3)
 
@@ -148,4 +170,4 @@ def refused(folder, damier):
     expect(not (folder / "p.h5").exists(), "something was written")
 
 
-run_cases(options().damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(gaps,), (hard,), (refused,)])
+run_cases(options().damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(forged,), (gaps,), (hard,), (refused,)])
