@@ -47,7 +47,7 @@ const dm_verb dm_cli_verbs[] = {
      "As pca, but nothing is subtracted and nothing is divided by n-1.\n"
      "--scores writes X V, that is U S.\n",
      {"damier svd X.h5:/x --rank 50 -o P.h5", "damier svd X.h5 --rank 10 --scores US.h5 -o P.h5"}},
-    {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds] | gram|cov|cor [X.h5[:/ds]] | pca|svd X.h5[:/ds] --rank K]", 0, 2,
+    {"plan", DM_VERB_PLAN, "[A.h5[:/ds] B.h5[:/ds] | gram|cov|cor|pca|svd [X.h5[:/ds]]]", 0, 2,
      "show how a product would be computed: grid, memory, traffic, time",
      "Needs neither MPI nor a GPU.\nWithout files, --m, --n, --k or --size state the problem.\n"
      "Keys of --machine: nodes; gpus and ranks, per node; gpu, a name; links; cores, memory,"
@@ -64,7 +64,7 @@ const dm_verb dm_cli_verbs[] = {
      "The default dataset is /a.\n",
      {"damier generate A.h5 --rows 4000 --cols 3000 --kind normal --seed 7",
       "damier generate A.npy --size 1000 --type f32"}},
-    {"verify", DM_VERB_VERIFY, "[A.h5[:/ds] B.h5[:/ds]] C.h5[:/ds] | X.h5[:/ds] P.h5[:/group]", 1, 3,
+    {"verify", DM_VERB_VERIFY, "[A.h5[:/ds] B.h5[:/ds] | X.h5[:/ds]] C.h5[:/ds]", 1, 3,
      "check that C is alpha op(A) op(B) + beta C0, reading each file once",
      "Options not given are taken from the provenance that multiply stored with C.\n"
      "C alone is compared with the checksums of its tiles that multiply stored in its file.\n"

@@ -112,8 +112,9 @@ static dm_status find_group(const dm_settings *s, dm_location *at, dm_attributes
     DM_TRY(dm_request_inspect_group(s, at, list));
     if (dm_attributes_find(list, "decomposition")) return DM_OK;
   }
-  return dm_hint(dm_fail(DM_E_INPUT, "%s has no components of damier pca or svd", at->file),
-                 "of a product, verify needs A, B and C, or C alone");
+  return dm_hint(
+      dm_fail(DM_E_USAGE, "verify needs A, B and C, or C alone, or X and its components"),
+      "%s has none of damier pca or svd", at->file);
 }
 
 static dm_status inspect_array(const dm_settings *s, const dm_log *log, const dm_location *group,
