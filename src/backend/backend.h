@@ -148,8 +148,8 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
  * is undefined. */
 dm_status dm_backend_set_mode(dm_backend *backend, const dm_backend_mode *mode);
 
-/* Whether in this mode each product first prepares all of A and B, so that few large ones are better
- * than many. */
+/* Whether in this mode each product first prepares all of A and B, so that few large ones are
+ * better than many. */
 bool dm_backend_prepares(const dm_backend *backend);
 
 /* Whether the backend multiplies the caller's matrices where they are, in its mode: by their types,

@@ -134,15 +134,14 @@ static inline DM_HOST_DEVICE void dm_row_bias_join(dm_row_bias *sum, const dm_ro
 static inline DM_HOST_DEVICE void dm_row_bias_add(dm_row_bias *sum, const dm_row_factors *f,
                                                   const dm_row_sums *s) {
   if (!(s->z_squares > DM_LEAST_SQUARES && s->z_squares < 1.0 / DM_LEAST_SQUARES)) return;
-  const double by = 1.0 / sqrt(s->z_squares), z[2] = {s->z[0] * by, s->z[1] * by};
-  const double y[2] = {s->y[0] * by, s->y[1] * by}, z0[2] = {s->z0[0] * by, s->z0[1] * by};
-  double r[2] = {z[0], z[1]};
-  dm_row_add(r, f->alpha, y, -1.0);
-  if (f->reads_c) dm_row_add(r, f->beta, z0, -1.0);
-  const double cross = r[0] * z[0] + r[1] * z[1];
-  const double products = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares);
-  const dm_row_bias one = {cross, z[0] * z[0] + z[1] * z[1], cross * cross,
-                           f->accumulate * products * by, 1.0};
+  const double by = 1.0 / s->z_squares;
+  double r[2] = {s->z[0], s->z[1]};
+  dm_row_add(r, f->alpha, s->y, -1.0);
+  if (f->reads_c) dm_row_add(r, f->beta, s->z0, -1.0);
+  const double cross = (r[0] * s->z[0] + r[1] * s->z[1]) * by;
+  const double power = (s->z[0] * s->z[0] + s->z[1] * s->z[1]) * by;
+  const double products = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares * by);
+  const dm_row_bias one = {cross, power, cross * cross, f->accumulate * products, 1.0};
   if (isfinite(one.noise) && isfinite(one.power) && isfinite(one.allowed))
     dm_row_bias_join(sum, &one);
 }
