@@ -53,9 +53,11 @@ def main():
     options = options_of(__doc__, "components.jsonl", damier="build/release/damier", runs=5, python="python3",
                          rows={"type": int, "default": 300000, "help": "rows [300000]"},
                          small={"action": "store_true", "help": "20000 x 300 of f64, against NumPy's SVD"},
+                         ways={"default": "", "help": "some of the programs, separated by commas [all]"},
                          folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"})
     rows, cols, rank, dtype = (20000, 300, 10, "f8") if options.small else (options.rows, 1000, 50, "f4")
     ways = SMALL if options.small else WAYS
+    ways = {way: ways[way] for way in ("damier", *options.ways.split(","))} if options.ways else ways
     about = {"verb": "components", **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS]))}
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-pca-") as name:
         folder = pathlib.Path(name)
