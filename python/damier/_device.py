@@ -56,7 +56,9 @@ class _Addresses:
 
 def current_stream(tensor: Any) -> int:
     """The stream in which torch works on TENSOR and on what becomes of it."""
-    stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
+    torch = sys.modules["torch"]
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # what its compiler calls: a fortieth of the time of the public function
+    stream = raw(tensor.device.index) if raw else torch.cuda.current_stream(tensor.device).cuda_stream
     return int(stream) or LEGACY
 
 
