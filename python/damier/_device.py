@@ -164,7 +164,7 @@ def empty_beside(array: Any, shape: tuple[int, int], type_: str) -> Any:
 
 def moved_beside(array: Any, numbers: Any) -> Any:
     """NUMBERS of NumPy as an array of ARRAY's package on its GPU; themselves for packages that make none from them, or None."""
-    package = None if array is None else _package_of(array)
+    package: Any = None if array is None else _package_of(array)
     if hasattr(array, "new_tensor") and hasattr(package, "from_numpy"):  # torch
         if numbers.dtype.name == "bfloat16":
             return package.from_numpy(numbers.view("i2")).view(package.bfloat16).to(array.device)

@@ -315,10 +315,10 @@ static void resumes(rank_test *test, damier_context *context) {
   s.stops = false;
   code = damier_multiply(context, matrix_of(&b), matrix_of(&a), matrix_of(&c), &error);
   CHECK(test, code == DAMIER_E_IO, "another product goes on with it: %d: %s", code, error.message);
+  s.total = 0; /* it stays, if every tile was recorded before the ranks learned of the stop */
   code = damier_multiply(context, matrix_of(&a), matrix_of(&b), matrix_of(&c), &error);
   CHECK(test, code == DAMIER_OK, "%s", error.message);
-  CHECK(test, s.total > 0 && s.total < whole, "all %lld panels are multiplied again",
-        (long long)s.total);
+  CHECK(test, s.total < whole, "all %lld panels are multiplied again", (long long)s.total);
   if (!code) check_result(test, &c, &e, (shape){SIZE, SIZE, K, false}, 200, type);
   must(test, dm_comm_barrier(test->run.world));
   drop(test, &a), drop(test, &b), drop(test, &c);
