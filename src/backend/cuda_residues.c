@@ -126,8 +126,24 @@ static dm_status move_sums(dm_cuda *gpu, cudaStream_t stream, dm_view to, dm_vie
   return DM_OK;
 }
 
-/* Sums overwrite the accumulators of their rows, all of which must be read first. So some rows at a
- * time are computed elsewhere, few enough to be in cache when they are copied back. */
+/* SUMS = the numbers whose residues are at C. */
+static dm_status combine(dm_cuda *gpu, dm_view sums, dm_view c, int64_t plane,
+                         dm_exponents exponents) {
+  const dm_residue_combination part = {.to = sums,
+                                       .c = c.base,
+                                       .row_stride = c.row_stride,
+                                       .plane = plane,
+                                       .of_rows = exponents.rows,
+                                       .of_cols = exponents.cols,
+                                       .moduli = &gpu->moduli,
+                                       .stream = gpu->lanes[DM_COMPUTE].stream};
+  DM_CUDA(gpu, dm_kernels_residue_combine(&part));
+  return DM_OK;
+}
+
+/* Sums that overwrite the accumulators of their rows, all of which must be read first, or are of
+ * another type, are computed elsewhere some rows at a time, few enough to be in cache when they are
+ * copied. */
 dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                                   dm_exponents exponents, dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
@@ -138,20 +154,18 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
   const int64_t row = stride * dm_dtype_size(DM_F64);
   const int64_t chunk = dm_min(c.rows, dm_max(1, DM_RESIDUES_SUMS / row));
   DM_TRY(dm_cuda_enter(gpu));
+  if (sums.base != c.base && sums.dtype == DM_F64) {
+    DM_TRY(combine(gpu, sums, c, plane, exponents));
+    return dm_cuda_post(gpu, DM_COMPUTE, done);
+  }
   DM_TRY(dm_cuda_grow(gpu, &gpu->residues, chunk * row));
   for (int64_t i = 0; i < c.rows; i += chunk) {
     const int64_t rows = dm_min(chunk, c.rows - i);
-    const dm_residue_combination part = {
-        .to = dm_view_strided(gpu->residues.memory, DM_F64, DM_DEVICE, rows, c.cols, stride),
-        .c = dm_view_at(c, i, 0),
-        .row_stride = c.row_stride,
-        .plane = plane,
-        .of_rows = exponents.rows + i,
-        .of_cols = exponents.cols,
-        .moduli = &gpu->moduli,
-        .stream = stream};
-    DM_CUDA(gpu, dm_kernels_residue_combine(&part));
-    DM_TRY(move_sums(gpu, stream, dm_view_sub(sums, i, 0, rows, sums.cols), part.to));
+    const dm_view some =
+        dm_view_strided(gpu->residues.memory, DM_F64, DM_DEVICE, rows, c.cols, stride);
+    DM_TRY(combine(gpu, some, dm_view_sub(c, i, 0, rows, c.cols), plane,
+                   (dm_exponents){exponents.rows + i, exponents.cols}));
+    DM_TRY(move_sums(gpu, stream, dm_view_sub(sums, i, 0, rows, sums.cols), some));
   }
   return dm_cuda_post(gpu, DM_COMPUTE, done);
 }

@@ -156,29 +156,32 @@ typedef struct losses {
   double each; /* largest relative error of an element: 2^-s / min |a|; 0: nothing is truncated */
 } losses;
 
-/* alpha = 2^(top - q); none if too many elements are smaller. */
-static double depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
+/* alpha = 2^(top - q), q at most 12; negative: too many elements are smaller. */
+static int depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
   for (int d = 0; d < DM_LINE_DEPTHS; d++)
     if (counts[d] >= k - k / 4) return dm_line_depths[d];
-  return INFINITY;
+  return -1;
 }
 
-/* U: roundoff of the elements; those of at least 1 / U lose nothing. */
+/* U: roundoff of the elements; those of at least 1 / U lose nothing. Powers and roots are taken of
+ * the largest values alone: there are as many lines as C has rows and columns. */
 static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, double u) {
-  losses most = {0.0, 0.0, 0.0};
+  double cut = -INFINITY, norm = 0.0, least = INFINITY; /* log2, squared, 1 / each */
+  bool bounded = true;
   for (int64_t i = 0; i < l->count; i++) {
     const int64_t *sums = l->sums + DM_LINE_SUMS * i;
     int top;
     if (!(l->extremes[2 * i] > 0.0)) continue; /* zeros lose nothing */
     frexp(l->extremes[2 * i], &top);
-    const double depth = depth_of(sums + 1, k);
-    const double squares = ldexp((double)(sums[0] + k), -DM_SQUARE_BITS);
-    const double smallest = ldexp(-l->extremes[2 * i + 1], exponents[i]);
-    most.cut = fmax(most.cut, exp2(depth - exponents[i] - top));
-    most.norm = fmax(most.norm, exp2(depth) * sqrt(squares));
-    most.each = fmax(most.each, smallest < 1.0 / u ? 1.0 / smallest : 0.0);
+    const int depth = depth_of(sums + 1, k);
+    bounded &= depth >= 0;
+    cut = fmax(cut, (double)(depth - exponents[i] - top));
+    norm = fmax(norm, (double)(1 << 2 * dm_max(0, depth)) * (double)(sums[0] + k));
+    least = fmin(least, ldexp(-l->extremes[2 * i + 1], exponents[i]));
   }
-  return most;
+  return (losses){.cut = bounded ? exp2(cut) : INFINITY,
+                  .norm = bounded ? sqrt(ldexp(norm, -DM_SQUARE_BITS)) : INFINITY,
+                  .each = least < 1.0 / u ? 1.0 / least : 0.0};
 }
 
 /* f, from the lines' norms or element by element, whichever is less. */
