@@ -13,17 +13,17 @@ enum { TILE = 8192, ALIGNED = 16 /* bytes, at multiples of which rows of C start
 
 /* ---- modes ---- */
 
-static dm_backend *multiplying(dm_backend *backend) {
+static dm_backend *who_multiplies(dm_backend *backend) {
   while (!backend->ops->gemm && backend->base) backend = backend->base;
   return backend;
 }
 
-static const dm_backend *asked(const dm_backend *backend) {
-  return multiplying((dm_backend *)(uintptr_t)backend);
+static const dm_backend *asked_backend(const dm_backend *backend) {
+  return who_multiplies((dm_backend *)(uintptr_t)backend);
 }
 
 dm_status dm_backend_set_mode(dm_backend *backend, const dm_backend_mode *mode) {
-  backend = multiplying(backend);
+  backend = who_multiplies(backend);
   dm_tiles *tiles = &backend->tiles;
   tiles->named = strcmp(mode->kernel, "auto") != 0;
   tiles->used = tiles->named || mode->compute->own_kernels || mode->depth > 0;
@@ -35,24 +35,24 @@ dm_status dm_backend_set_mode(dm_backend *backend, const dm_backend_mode *mode) 
 }
 
 bool dm_backend_prepares(const dm_backend *backend) {
-  const dm_tiles *tiles = &asked(backend)->tiles;
+  const dm_tiles *tiles = &asked_backend(backend)->tiles;
   return tiles->used && tiles->mode.own_kernels;
 }
 
 /* ---- products in tiles ---- */
 
-static dm_dtype sum_of(const dm_tiles *tiles, dm_dtype work) {
+static dm_dtype type_of_sums(const dm_tiles *tiles, dm_dtype work) {
   return dm_compute_type(tiles->mode.sum, dm_dtype_is_complex(work));
 }
 
 /* Sums are elements of C, and are computed there. */
-static bool is_direct(const dm_tiles *tiles, const dm_whole_product *p) {
+static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) {
   const bool plain =
       p->alpha[0] == 1.0 && p->alpha[1] == 0.0 && p->beta[0] == 0.0 && p->beta[1] == 0.0;
   const int64_t size = dm_dtype_size(p->c.dtype);
   const bool aligned = (uintptr_t)p->c.base % ALIGNED == 0 &&
                        (p->c.rows == 1 || p->c.row_stride * size % ALIGNED == 0);
-  return plain && aligned && p->c.dtype == sum_of(tiles, p->a.dtype);
+  return plain && aligned && p->c.dtype == type_of_sums(tiles, p->a.dtype);
 }
 
 /* Exponents, and bits, of complex numbers are those of C by rows; exponents are those of one
@@ -68,7 +68,8 @@ static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
       (tiles->mode.scans && p->entries > 1))
     return false;
   return dm_blas_by_rows(by_rows.a) && dm_blas_by_rows(by_rows.b) && dm_blas_by_rows(by_rows.c) &&
-         (dm_backend_has_epilogue(p->c.dtype, sum_of(tiles, work)) || is_direct(tiles, &by_rows));
+         (dm_backend_has_epilogue(p->c.dtype, type_of_sums(tiles, work)) ||
+          sums_are_elements(tiles, &by_rows));
 }
 
 /* One product, C by rows. */
@@ -116,7 +117,7 @@ static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int
 }
 
 /* Columns of A, of ALL, that are multiplied together. */
-static int64_t depth_of(const tiling *t, int64_t all) {
+static int64_t columns_at_once(const tiling *t, int64_t all) {
   const int64_t of_mode = t->tiles->depth, of_product = t->whole.piece;
   if (of_mode > 0) all = dm_min(all, of_mode);
   return of_product > 0 ? dm_min(all, of_product) : all;
@@ -124,7 +125,7 @@ static int64_t depth_of(const tiling *t, int64_t all) {
 
 static dm_status post_sums(const tiling *t, const tile_product *p) {
   const dm_compute *mode = &t->tiles->mode;
-  const int64_t all = p->a.cols, each = depth_of(t, dm_max(1, all));
+  const int64_t all = p->a.cols, each = columns_at_once(t, dm_max(1, all));
   for (int64_t k = 0; k == 0 || k < all; k += each)
     DM_TRY(add_part(t, p, k, dm_min(each, all - k)));
   if (mode->finish == DM_NO_FINISH) return DM_OK;
@@ -157,8 +158,8 @@ static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t ro
 static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) {
   tiling t = {.backend = backend, .tiles = &backend->tiles, .whole = dm_whole_by_rows(entry)};
   const dm_view c = t.whole.c;
-  t.sum = sum_of(t.tiles, c.dtype);
-  t.direct = is_direct(t.tiles, &t.whole);
+  t.sum = type_of_sums(t.tiles, c.dtype);
+  t.direct = sums_are_elements(t.tiles, &t.whole);
   const bool at_once = t.tiles->named && t.direct; /* nothing of the backend's grows with C */
   const int64_t rows = at_once ? c.rows : TILE, cols = at_once ? c.cols : TILE;
   for (int64_t i = 0; i < c.rows; i += rows)
@@ -166,7 +167,7 @@ static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) 
   return DM_OK;
 }
 
-static dm_status multiply_tiles(dm_backend *backend, const dm_whole_product *p, dm_event *done) {
+static dm_status post_tiles(dm_backend *backend, const dm_whole_product *p, dm_event *done) {
   for (int64_t e = 0; e < dm_max(1, p->entries); e++) {
     const dm_whole_product entry = dm_whole_entry(p, e);
     DM_TRY(post_entry(backend, &entry));
@@ -179,7 +180,7 @@ static dm_status multiply_tiles(dm_backend *backend, const dm_whole_product *p, 
 
 /* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. */
 bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
-  backend = asked(backend);
+  backend = asked_backend(backend);
   const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
   if (!backend->ops->multiply || p->a.dtype != p->b.dtype || p->a.space != p->c.space ||
       p->b.space != p->c.space || !dm_view_has_lines(p->a) || !dm_view_has_lines(p->b) ||
@@ -199,7 +200,7 @@ static dm_status check_shapes(const dm_whole_product *p) {
 
 dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, void *stream,
                               dm_event *done) {
-  backend = multiplying(backend);
+  backend = who_multiplies(backend);
   *done = 0;
   DM_TRY(check_shapes(p));
   if (p->symmetric && p->c.rows != p->c.cols)
@@ -207,12 +208,12 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, vo
   if (dm_view_is_empty(p->c)) return DM_OK;
   if (!backend->tiles.used) return backend->ops->multiply(backend, p, stream, done);
   if (stream) return dm_fail(DM_E_BUG, "a product in tiles has no stream of the caller's");
-  return multiply_tiles(backend, p, done);
+  return post_tiles(backend, p, done);
 }
 
 dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_product *p,
                                       const dm_entry_steps *steps) {
-  backend = multiplying(backend);
+  backend = who_multiplies(backend);
   if (!backend->ops->multiply_entries)
     return dm_fail(DM_E_BUG, "backend %s does not multiply entries in host memory",
                    backend->ops->name);
@@ -221,12 +222,12 @@ dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_produc
 }
 
 bool dm_backend_checks(const dm_backend *backend) {
-  return asked(backend)->ops->multiply_checked != NULL;
+  return asked_backend(backend)->ops->multiply_checked != NULL;
 }
 
 dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,
                                       dm_checked_found *found) {
-  backend = multiplying(backend);
+  backend = who_multiplies(backend);
   dm_checked_product one = *product;
   one.multiply = dm_backend_multiply;
   one.alone = dm_backend_prepares(backend);

@@ -127,8 +127,8 @@ static dm_status move_sums(dm_cuda *gpu, cudaStream_t stream, dm_view to, dm_vie
 }
 
 /* SUMS = the numbers whose residues are at C. */
-static dm_status combine(dm_cuda *gpu, dm_view sums, dm_view c, int64_t plane,
-                         dm_exponents exponents) {
+static dm_status combine_residues(dm_cuda *gpu, dm_view sums, dm_view c, int64_t plane,
+                                  dm_exponents exponents) {
   const dm_residue_combination part = {.to = sums,
                                        .c = c.base,
                                        .row_stride = c.row_stride,
@@ -155,7 +155,7 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
   const int64_t chunk = dm_min(c.rows, dm_max(1, DM_RESIDUES_SUMS / row));
   DM_TRY(dm_cuda_enter(gpu));
   if (sums.base != c.base && sums.dtype == DM_F64) {
-    DM_TRY(combine(gpu, sums, c, plane, exponents));
+    DM_TRY(combine_residues(gpu, sums, c, plane, exponents));
     return dm_cuda_post(gpu, DM_COMPUTE, done);
   }
   DM_TRY(dm_cuda_grow(gpu, &gpu->residues, chunk * row));
@@ -163,8 +163,8 @@ dm_status dm_cuda_finish_residues(dm_backend *backend, dm_view sums, dm_view c, 
     const int64_t rows = dm_min(chunk, c.rows - i);
     const dm_view some =
         dm_view_strided(gpu->residues.memory, DM_F64, DM_DEVICE, rows, c.cols, stride);
-    DM_TRY(combine(gpu, some, dm_view_sub(c, i, 0, rows, c.cols), plane,
-                   (dm_exponents){exponents.rows + i, exponents.cols}));
+    DM_TRY(combine_residues(gpu, some, dm_view_sub(c, i, 0, rows, c.cols), plane,
+                            (dm_exponents){exponents.rows + i, exponents.cols}));
     DM_TRY(move_sums(gpu, stream, dm_view_sub(sums, i, 0, rows, sums.cols), some));
   }
   return dm_cuda_post(gpu, DM_COMPUTE, done);

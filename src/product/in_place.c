@@ -418,7 +418,7 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
                                    bool *taken);
 
 /* Scans A and B for the exponents of residues. *fits: residues suit them. */
-static dm_status scan(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
+static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
   const dm_problem *problem = &p->outcome->problem;
   const dm_extent *at = p->places->at;
   const dm_scaled_part ab[2] = {{p->whole.a, at[DM_A].rows.begin, at[DM_A].cols.begin},
@@ -491,7 +491,7 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   if (!*taken) return DM_OK;
   tell_ways(kept, p);
   DM_TRY(dm_comm_agree(world, reach(p)));
-  DM_TRY(scan(kept, p, taken));
+  DM_TRY(scan_operands(kept, p, taken));
   if (!*taken) return in_place_instead(kept, p, taken);
   if (adds_symmetric(p)) DM_TRY(dm_old_is_symmetric_there(p->run, problem, p->whole.c, p->backend));
   p->outcome->verified = m->verify;
