@@ -44,11 +44,17 @@ static bool has_small_entries(const dm_multiply *m) {
                               a->cols);
 }
 
-/* Copies that are centered where A and B are; in host memory they are read by turns, like files.
- * NaN that is not that of whole lines is for the pipeline. */
-static bool is_centered_on_gpu(const dm_multiply *m) {
-  for (int x = 0; x < 2; x++)
-    if (m->in_memory[x]->data && !m->in_memory[x]->on_gpu) return false;
+static const double largest_copy = 256 << 20; /* bytes */
+
+/* Copies that are centered where A and B are; of large ones in host memory, or of several ranks',
+ * pieces are centered by turns, like those of files. NaN that is not that of whole lines is for the
+ * pipeline. */
+static bool is_centered_whole(const dm_multiply *m, int ranks) {
+  for (int x = 0; x < 2; x++) {
+    const dm_memory_matrix *of = m->in_memory[x];
+    const double bytes = 8.0 * (double)of->rows * (double)of->cols;
+    if (of->data && !of->on_gpu && (ranks > 1 || bytes > largest_copy)) return false;
+  }
   return !(m->a.meaning.found && m->a.meaning.missing == DM_MISSING_NAN);
 }
 
@@ -117,7 +123,7 @@ static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
 static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
   int64_t not [2] = {!is_plain(m) || !is_in_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
-  if (!not [0] && dm_multiply_centers(m)) not [0] = !is_centered_on_gpu(m);
+  if (!not [0] && dm_multiply_centers(m)) not [0] = !is_centered_whole(m, run->ranks);
   if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
   not [1] = not [0] || !is_like(kept, m, run->ranks);
   int64_t all[] = {not [0], not [1], has_gpu_memory(m), 0};
@@ -425,6 +431,8 @@ static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *
                                 {p->whole.b, at[DM_B].rows.begin, at[DM_B].cols.begin}};
   dm_scaling *scaling = &kept->scaling;
   if (!problem->compute.scans) return DM_OK;
+  if (p->run->ranks > 1) DM_TRY(dm_arrangement_bring(&p->places->arranged, problem->reads_c));
+  p->brought = true;
   if (kept->scaled_m != problem->m || kept->scaled_n != problem->n)
     dm_scaling_close(scaling, p->backend);
   kept->scaled_m = problem->m, kept->scaled_n = problem->n;
@@ -467,6 +475,7 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
   dm_problem *problem = &p->outcome->problem;
+  p->brought = false;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
   if (problem->fastest && p->outcome->on_gpu && halves_deep_sums(problem))

@@ -358,7 +358,7 @@ static dm_status multiply_verified(dm_in_place *kept, product *p) {
 dm_status dm_in_place_multiply(dm_in_place *kept, product *p) {
   dm_arrangement *arranged = &p->places->arranged;
   const bool several = p->run->ranks > 1;
-  if (several) DM_TRY(dm_arrangement_bring(arranged, p->outcome->problem.reads_c));
+  if (several && !p->brought) DM_TRY(dm_arrangement_bring(arranged, p->outcome->problem.reads_c));
   dm_status status = p->multiply->verify ? multiply_verified(kept, p) : multiply_unchecked(p);
   const bool complete = !status || status->code == DM_E_UNCHECKED;
   return several && complete ? dm_status_first(status, dm_arrangement_deliver(arranged)) : status;

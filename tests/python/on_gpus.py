@@ -160,6 +160,19 @@ class SeveralGpus(unittest.TestCase):
                         for part in rows.array:
                             GPU.library.emulated_release(part.pointer)
 
+    def test_moved_parts_in_modes(self):
+        """The exponents of residues are those of the matrices that were moved, not of what was there before."""
+        with damier.Context(gpus=3, compute="f64:int8") as context:
+            for turn in range(3):
+                a, b = (np.random.default_rng(turn + i).integers(-9, 9, s).astype("f8") for i, s in enumerate(((90, 70), (70, 50))))
+                a[::2] *= 2.0 ** (300 * turn)
+                there = [damier.Rows([self.put(x[i:j], g) for g, (i, j) in enumerate(zip(of, of[1:]))])
+                         for x, of in ((a, [0, 20, 50, 90]), (b, [0, 40, 41, 70]), (np.ones((90, 50)), [0, 90, 90, 90]))]
+                context.matmul(*there)
+                np.testing.assert_array_equal(self.get(there[2].array[0]), a @ b)
+                self.assertIn("moved", context.record["plan"]["recipe"])
+                self.assertIn("by f64:int8", context.record["plan"]["recipe"])
+
     def test_wrong_parts(self):
         a = matrix(20, 20)
         with damier.Context(gpus=3) as context:
