@@ -44,16 +44,22 @@ static bool has_small_entries(const dm_multiply *m) {
                               a->cols);
 }
 
-static const double largest_copy = 256 << 20; /* bytes */
+/* Of a copy in host memory: bytes, more than a few of which should have rows of some elements, as
+ * each row takes a thread's turn. */
+static const double largest_copy = 256 << 20, few_bytes = 2 << 20;
+enum { LEAST_ROW = 32 };
 
-/* Copies that are centered where A and B are; of large ones in host memory, or of several ranks',
- * pieces are centered by turns, like those of files. NaN that is not that of whole lines is for the
- * pipeline. */
+static bool is_copied_on_host(const dm_memory_matrix *of, int ranks) {
+  const double bytes = 8.0 * (double)of->rows * (double)of->cols;
+  return ranks == 1 && bytes <= largest_copy && (of->cols >= LEAST_ROW || bytes <= few_bytes);
+}
+
+/* Copies that are centered where A and B are; of others in host memory pieces are centered by
+ * turns, like those of files. NaN that is not that of whole lines is for the pipeline. */
 static bool is_centered_whole(const dm_multiply *m, int ranks) {
   for (int x = 0; x < 2; x++) {
     const dm_memory_matrix *of = m->in_memory[x];
-    const double bytes = 8.0 * (double)of->rows * (double)of->cols;
-    if (of->data && !of->on_gpu && (ranks > 1 || bytes > largest_copy)) return false;
+    if (of->data && !of->on_gpu && !is_copied_on_host(of, ranks)) return false;
   }
   return !(m->a.meaning.found && m->a.meaning.missing == DM_MISSING_NAN);
 }
