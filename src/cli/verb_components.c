@@ -5,8 +5,7 @@
 #include "options/request.h"
 #include "product/components.h"
 
-static dm_status find_components(dm_run *run, const dm_call *call, void *shared,
-                                 dm_record *record) {
+static dm_status run_components(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   DM_FREED dm_components *job = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   DM_TRY(dm_comm_agree(run->world, dm_request_components_job(&call->settings, shared, job)));
@@ -29,7 +28,7 @@ static int components(dm_call *call, bool svd) {
                                              dm_cli_given(call, "output"), f);
   dm_dataset *const datasets[] = {&f->a, &f->b};
   const int code = dm_cli_run_job(call, prepared,
-                                  &(dm_work){.run = find_components,
+                                  &(dm_work){.run = run_components,
                                              .shared = f,
                                              .bytes = sizeof *f,
                                              .datasets = datasets,

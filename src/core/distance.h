@@ -22,7 +22,8 @@ typedef struct dm_line_distance {
 
 double dm_distance_of(const dm_line_distance *distance, double squares);
 
-/* What it is off by if the sum is off by RELATIVE of itself, but for rounding to a type. */
+/* The absolute error of a distance whose sum of SQUARES has the relative error RELATIVE, without
+ * the rounding to C's type. */
 double dm_distance_error(const dm_line_distance *distance, double squares, double relative);
 
 /* As options and attributes have it: "euclidean", "rbf:0.5". */
@@ -33,9 +34,10 @@ const char *dm_distance_text(const dm_line_distance *distance, char text[DM_DIST
  * many digits: it is taken again from differences. */
 #define DM_DISTANCE_LEAST_PART 0x1p-20
 
-/* By how much the sum SQUARES of K terms is off, as part of itself, from that of other summation:
- * one that follows from products by the rounding of these and of the lines' centering, at most
- * (2 k + 16) u of BOTH, the squares of both lines together; others by (k + 4) u. */
+/* The largest relative difference between SQUARES, a sum of K terms, and the same sum taken from
+ * differences. The latter has an error of (k + 4) u; so has SQUARES of a close pair, and others,
+ * which follow from products of centered lines, (2 k + 16) u of BOTH, the squares of both lines
+ * together. */
 double dm_distance_roundoff(int64_t k, double squares, double both);
 
 /* PRODUCTS, those of a line whose square is OWN with COUNT others with the squares OTHERS, become

@@ -110,7 +110,7 @@ static dm_accumulate accumulate(const dm_settings *s) {
   return s->accumulate == SUMS_F32 ? DM_ACCUMULATE_F32 : DM_ACCUMULATE_FAST;
 }
 
-static dm_line_distance distance_of(const dm_settings *s) {
+static dm_line_distance stated_distance(const dm_settings *s) {
   static const dm_distance_kind kinds[] = {[DM_METRIC_EUCLIDEAN] = DM_EUCLIDEAN,
                                            [DM_METRIC_SQEUCLIDEAN] = DM_SQEUCLIDEAN,
                                            [DM_METRIC_RBF] = DM_RBF};
@@ -118,7 +118,7 @@ static dm_line_distance distance_of(const dm_settings *s) {
 }
 
 dm_equation dm_request_equation(const dm_settings *s) {
-  const dm_line_distance distance = distance_of(s);
+  const dm_line_distance distance = stated_distance(s);
   const dm_dtype stated = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE;
   return (dm_equation){
       .op_a = (dm_op)s->op_a,

@@ -53,7 +53,8 @@ static dm_status check_scores(const dm_settings *s, const dm_dataset *const *inp
 }
 
 /* Whole numbers are read as f64. */
-static dm_status check_problem(const dm_settings *s, const dm_log *log, dm_product_files *f) {
+static dm_status components_problem_check(const dm_settings *s, const dm_log *log,
+                                          dm_product_files *f) {
   DM_FREED dm_settings *own = NULL;
   dm_problem problem;
   DM_TRY(dm_buffer_table(1, &own));
@@ -71,7 +72,7 @@ dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, 
                                        dm_product_files *f) {
   const dm_equation equation = dm_request_equation(s);
   DM_TRY(check_components(s));
-  DM_TRY(check_problem(s, log, f));
+  DM_TRY(components_problem_check(s, log, f));
   DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
   const dm_dataset *const inputs[] = {&f->a, &f->vectors.weights};
   if (to_file) {
@@ -104,7 +105,7 @@ static dm_status take_stored(const dm_attributes *list, const char *name, const 
 }
 
 /* The group AT, by default /pca or /svd. */
-static dm_status find_group(const dm_settings *s, dm_location *at, dm_attributes *list) {
+static dm_status components_group_find(const dm_settings *s, dm_location *at, dm_attributes *list) {
   static const char *const names[] = {"/pca", "/svd"};
   const bool named = at->dataset[0] != '\0';
   for (int i = 0; i < (named ? 1 : 2); i++) {
@@ -140,7 +141,7 @@ dm_status dm_request_verify_components(dm_settings *s, const dm_log *log,
   dm_location at;
   DM_TRY(dm_buffer_table(1, &list));
   DM_TRY(dm_value_location(operands[1], &at));
-  DM_TRY(find_group(s, &at, list));
+  DM_TRY(components_group_find(s, &at, list));
   const char *of = dm_attributes_find(list, "components_of"),
              *centering = dm_attributes_find(list, "centering_a");
   DM_TRY(take_stored(list, "missing", "missing", s));

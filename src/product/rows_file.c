@@ -120,7 +120,7 @@ static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
   return dm_output_sync(((dm_rows_making *)context)->output, keepalive);
 }
 
-static dm_status complete(dm_run *run, const dm_rows_file *f, dm_rows_making *to) {
+static dm_status rows_file_complete(dm_run *run, const dm_rows_file *f, dm_rows_making *to) {
   dm_status status = dm_watch_work(run->watch, sync_part, to);
   status = dm_status_first(status, dm_output_close(to->output));
   to->output = NULL;
@@ -132,7 +132,7 @@ static dm_status complete(dm_run *run, const dm_rows_file *f, dm_rows_making *to
 
 dm_status dm_rows_file_end(dm_run *run, const dm_rows_file *f, dm_rows_making *to,
                            dm_status status) {
-  if (!status) status = complete(run, f, to);
+  if (!status) status = rows_file_complete(run, f, to);
   status = dm_status_first(status, dm_output_close(to->output));
   if (to->created) dm_commit_give_up(run, &to->file, status);
   dm_output_release(&to->file);
