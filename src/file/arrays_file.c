@@ -1,10 +1,15 @@
 #include "file/arrays_file.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
+#include "file/npy.h"
+#include "file/npz.h"
 #include "file/output.h"
 #include "file/output_impl.h"
 
@@ -140,6 +145,87 @@ static dm_status arrays_fill_file(void *context, dm_output_file *out) {
   return status;
 }
 
+/* ---- an archive of NumPy ---- */
+
+/* What becomes members of an archive: of each group its arrays, what scipy.sparse.load_npz reads
+ * besides, and its attributes as text. */
+enum {
+  OF_GROUP = 16, /* members */
+  OF_TEXT = DM_ATTRIBUTES * (DM_ATTRIBUTE_NAME + DM_ATTRIBUTE_TEXT + 4)
+};
+typedef struct archive {
+  const dm_keepalive *keepalive;
+  dm_npz_member *members;
+  int count;
+  char *texts; /* OF_TEXT of each group */
+  char integer[DM_NPY_TYPE];
+} archive;
+
+/* The next member, "NAME.npy". */
+static dm_npz_member *archive_next(archive *a, const char *name) {
+  dm_npz_member *m = &a->members[a->count++];
+  snprintf(m->name, sizeof m->name, "%s.npy", name);
+  return m;
+}
+
+static dm_status archive_add_array(archive *a, const dm_file_array *array) {
+  dm_npz_member *m = archive_next(a, array->name);
+  const long long rows = array->rows, cols = array->cols;
+  DM_TRY(dm_npy_type(array->dtype == DM_DTYPE_NONE ? DM_I64 : array->dtype, m->type));
+  snprintf(m->shape, sizeof m->shape, cols > 0 ? "%lld, %lld" : "%lld,", rows, cols);
+  m->data = array->data;
+  return dm_bytes_of(rows, dm_max(1, cols), (int)array_size(array), &m->bytes);
+}
+
+static void archive_add_encoding(archive *a, const dm_file_encoding *encoding) {
+  static const bool yes = true;
+  dm_npz_member *format = archive_next(a, "format"), *shape = archive_next(a, "shape"),
+                *is_array = archive_next(a, "_is_array");
+  strcpy(format->type, "|S3"); /* "csr" of "csr_matrix" */
+  format->data = encoding->type;
+  format->bytes = 3;
+  strcpy(shape->type, a->integer);
+  strcpy(shape->shape, "2,");
+  shape->data = encoding->shape;
+  shape->bytes = sizeof encoding->shape;
+  strcpy(is_array->type, "|b1");
+  is_array->data = &yes;
+  is_array->bytes = sizeof yes;
+}
+
+/* "name: text" on a line for each attribute. */
+static void archive_add_text(archive *a, int which, const dm_file_group *of) {
+  char *text = a->texts + (size_t)which * OF_TEXT;
+  int used = 0;
+  for (int i = 0; i < of->attributes->count; i++)
+    used += snprintf(text + used, (size_t)(OF_TEXT - used), "%s: %s\n",
+                     of->attributes->list[i].name, of->attributes->list[i].text);
+  dm_npz_member *m = &a->members[a->count++];
+  snprintf(m->name, sizeof m->name, "%s.txt", of->name ? of->name : "damier");
+  m->data = text;
+  m->bytes = used;
+}
+
+static dm_status archive_gather(archive *a, const dm_file_group *groups, int count) {
+  DM_TRY(dm_npy_type(DM_I64, a->integer));
+  DM_TRY(dm_buffer_table(count * OF_GROUP, &a->members));
+  DM_TRY(dm_buffer_alloc((int64_t)count * OF_TEXT, (void **)&a->texts));
+  for (int g = 0; g < count; g++) {
+    for (int i = 0; i < groups[g].count; i++) DM_TRY(archive_add_array(a, &groups[g].arrays[i]));
+    if (groups[g].encoding) archive_add_encoding(a, groups[g].encoding);
+    archive_add_text(a, g, &groups[g]);
+  }
+  return DM_OK;
+}
+
+/* A dm_output_filling. */
+static dm_status archive_fill_file(void *context, dm_output_file *out) {
+  const archive *a = context;
+  return dm_npz_write(out->made, out->part, a->members, a->count, a->keepalive);
+}
+
+/* ---- all of it ---- */
+
 static dm_status arrays_check_room(const dm_location *at, const dm_file_group *groups, int count) {
   int64_t all = HEAD_BYTES;
   for (int g = 0; g < count; g++)
@@ -152,18 +238,39 @@ static dm_status arrays_check_room(const dm_location *at, const dm_file_group *g
   return dm_output_room(at, all);
 }
 
-dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group *groups, int count,
-                          const dm_keepalive *keepalive) {
+/* WORK fills the file, which then gets its name. */
+static dm_status arrays_make_file(const dm_location *at, bool force, dm_output_filling *work,
+                                  void *context, const dm_keepalive *keepalive,
+                                  dm_output_file *file) {
   const dm_output_file wanted = {.at = *at, .made = -1};
   const dm_completion completion = {.force = force};
-  dm_output_file file;
   bool named = false;
-  DM_TRY(arrays_check_room(at, groups, count));
   DM_TRY(dm_output_forget(at));
-  writing w = {&file, keepalive, groups, count, -1};
-  DM_TRY(dm_output_fill(&file, &wanted, NULL, arrays_fill_file, &w));
-  dm_status status = dm_output_commit(&file, &completion, keepalive, &named);
-  if (!named) dm_output_discard(&file);
-  dm_output_release(&file);
+  DM_TRY(dm_output_fill(file, &wanted, NULL, work, context));
+  dm_status status = dm_output_commit(file, &completion, keepalive, &named);
+  if (!named) dm_output_discard(file);
+  dm_output_release(file);
   return status;
+}
+
+static dm_status arrays_write_archive(const dm_location *at, bool force,
+                                      const dm_file_group *groups, int count,
+                                      const dm_keepalive *keepalive) {
+  archive a = {.keepalive = keepalive};
+  dm_output_file file;
+  dm_status status = archive_gather(&a, groups, count);
+  if (!status) status = dm_output_room(at, dm_npz_bytes(a.members, a.count));
+  if (!status) status = arrays_make_file(at, force, archive_fill_file, &a, keepalive, &file);
+  free(a.members);
+  free(a.texts);
+  return status;
+}
+
+dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group *groups, int count,
+                          const dm_keepalive *keepalive) {
+  dm_output_file file;
+  if (dm_output_is_npz(at)) return arrays_write_archive(at, force, groups, count, keepalive);
+  DM_TRY(arrays_check_room(at, groups, count));
+  writing w = {&file, keepalive, groups, count, -1};
+  return arrays_make_file(at, force, arrays_fill_file, &w, keepalive, &file);
 }

@@ -1,4 +1,5 @@
-/* arrays_file: an HDF5 file with groups of arrays, which gets its name when it is complete. */
+/* arrays_file: an HDF5 file with groups of arrays, or an archive of NumPy with the arrays of all
+ * groups, which gets its name when it is complete. */
 #ifndef DM_FILE_ARRAYS_FILE_H
 #define DM_FILE_ARRAYS_FILE_H
 
@@ -30,7 +31,8 @@ typedef struct dm_file_group {
 /* The attribute of a location with several groups: their names, separated by spaces. */
 #define DM_GROUPS_ATTRIBUTE "groups"
 
-/* Writes COUNT GROUPS to AT, which was checked by dm_output_check; FORCE: it may replace a file.
+/* Writes COUNT GROUPS to AT, which was checked by dm_output_check_arrays; FORCE: it may replace a
+ * file. In an archive no two arrays have one name, and at most one group an encoding.
  * KEEPALIVE, or NULL, beats while the disk is waited for. DM_E_FIT: no space; DM_E_IO. */
 dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group *groups, int count,
                           const dm_keepalive *keepalive);

@@ -246,8 +246,7 @@ const dm_format dm_format_npy = {.name = "npy", .is = is_npy, .examine = examine
 
 enum { STEP = 64, START = MAGIC + 4 /* of the text */ };
 
-dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, const dm_leads *leads,
-                        char text[DM_NPY_HEADER], int64_t *length) {
+dm_status dm_npy_type(dm_dtype dtype, char text[DM_NPY_TYPE]) {
   const char *name = NULL;
   for (int i = 0; i < TYPES && !name; i++)
     if (types[i].dtype == dtype) name = types[i].name;
@@ -255,21 +254,35 @@ dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, const dm_lea
   const char order = dm_dtype_size(dtype) == 1                ? '|'
                      : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>'
                                                               : '<';
-  char shape[DM_SHAPE_TEXT] = "";
+  snprintf(text, DM_NPY_TYPE, "%c%s", order, name);
+  return DM_OK;
+}
+
+int64_t dm_npy_header_of(const char *type, const char *shape, char text[DM_NPY_HEADER]) {
+  memset(text, ' ', DM_NPY_HEADER);
+  memcpy(text, "\x93NUMPY\1\0", MAGIC + 2);
+  const int used =
+      snprintf(text + START, DM_NPY_HEADER - START,
+               "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type, shape);
+  text[START + used] = ' ';
+  const int64_t length = dm_round_up(START + used + 1, STEP);
+  text[length - 1] = '\n';
+  text[MAGIC + 2] = (char)(length - START);
+  text[MAGIC + 3] = 0;
+  return length;
+}
+
+dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, const dm_leads *leads,
+                        char text[DM_NPY_HEADER], int64_t *length) {
+  char type[DM_NPY_TYPE], shape[DM_SHAPE_TEXT] = "";
   int shaped = 0;
+  DM_TRY(dm_npy_type(dtype, type));
   for (int i = 0; i < leads->count; i++)
     shaped += snprintf(shape + shaped, sizeof shape - (size_t)shaped, "%lld, ",
                        (long long)leads->extent[i]);
   rows /= dm_leads_entries(leads);
-  memset(text, ' ', DM_NPY_HEADER);
-  memcpy(text, "\x93NUMPY\1\0", MAGIC + 2);
-  const int used = snprintf(text + START, DM_NPY_HEADER - START,
-                            "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%lld, %lld), }",
-                            order, name, shape, (long long)rows, (long long)cols);
-  text[START + used] = ' ';
-  *length = dm_round_up(START + used + 1, STEP);
-  text[*length - 1] = '\n';
-  text[MAGIC + 2] = (char)(*length - START);
-  text[MAGIC + 3] = 0;
+  snprintf(shape + shaped, sizeof shape - (size_t)shaped, "%lld, %lld", (long long)rows,
+           (long long)cols);
+  *length = dm_npy_header_of(type, shape, text);
   return DM_OK;
 }

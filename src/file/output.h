@@ -39,6 +39,11 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
                           const dm_dataset *const *inputs, int count, const dm_dataset *replaced,
                           dm_output_form *appended);
 
+/* The same for a file of arrays (arrays_file.h), which may be an archive of NumPy, without a name
+ * in it. */
+dm_status dm_output_check_arrays(dm_location *location, const char *default_name, bool force,
+                                 const dm_dataset *const *inputs, int count);
+
 /* What follows the name of C's file in those of its temporary files; ends with NULL. */
 extern const char *const dm_output_endings[];
 

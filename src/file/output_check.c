@@ -75,18 +75,17 @@ static dm_status as_usage(const dm_location *at, dm_status status) {
   return usage;
 }
 
-/* A .npy output replaces only a .npy file. */
-static dm_status check_array(const dm_location *at) {
-  static const char magic[] = "\x93NUMPY";
-  char start[sizeof magic - 1];
+/* An output of NumPy replaces only a file of its format, which begins with MAGIC. */
+static dm_status check_begins(const dm_location *at, const char *magic, const char *format) {
+  char start[8];
+  const size_t length = strlen(magic);
   const int fd = open(at->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  const int64_t bytes = fd < 0 ? -1 : dm_file_read_at(fd, start, sizeof start, 0);
+  const int64_t bytes = fd < 0 ? -1 : dm_file_read_at(fd, start, (int64_t)length, 0);
   dm_status status = bytes < 0 ? dm_file_failed(at, at->file, "read") : DM_OK;
   if (fd >= 0) close(fd);
   DM_TRY(status);
-  const bool array = bytes == sizeof start && memcmp(start, magic, sizeof start) == 0;
-  return array ? DM_OK
-               : dm_fail_at(DM_E_USAGE, at, "exists and is not a .npy file; nothing was touched");
+  if (bytes == (int64_t)length && memcmp(start, magic, length) == 0) return DM_OK;
+  return dm_fail_at(DM_E_USAGE, at, "exists and is not a %s file; nothing was touched", format);
 }
 
 static dm_status is_directory(const dm_location *at) {
@@ -98,6 +97,7 @@ static dm_status is_directory(const dm_location *at) {
 static dm_status check_existing(const dm_location *at, const struct stat *info, bool force,
                                 const dm_dataset *const *inputs, int count,
                                 dm_output_form *appended) {
+  const bool of_numpy = dm_output_is_npy(at) || dm_output_is_npz(at);
   if (S_ISLNK(info->st_mode))
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a symbolic link"),
                    "name the file that it points to");
@@ -107,11 +107,11 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
   if (appended) return dm_recast_check(at, appended);
   DM_TRY(check_inputs(at, info, inputs, count));
   if (!force)
-    return dm_hint(
-        dm_fail_at(DM_E_USAGE, at, "the file exists"), "--force replaces it%s%s",
-        dm_output_is_npy(at) ? "" : " if it holds nothing but that dataset",
-        dm_output_is_npy(at) || count == 0 /* generate */ ? "" : "; --append adds another one");
-  if (dm_output_is_npy(at)) return check_array(at);
+    return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file exists"), "--force replaces it%s%s",
+                   of_numpy ? "" : " if it holds nothing but that dataset",
+                   of_numpy || count == 0 /* generate */ ? "" : "; --append adds another one");
+  if (dm_output_is_npy(at)) return check_begins(at, "\x93NUMPY", ".npy");
+  if (dm_output_is_npz(at)) return check_begins(at, "PK\3\4", ".npz");
   char nothing = 0;
   return as_usage(at, dm_child_run(at, dm_output_holds_only, at, &nothing, sizeof nothing));
 }
@@ -175,12 +175,30 @@ static dm_status check_ending(const dm_location *at) {
   return DM_OK;
 }
 
+/* Whether a file may have that name, in its place. */
+static dm_status check_place(const dm_location *at, bool force, const dm_dataset *const *inputs,
+                             int count, const dm_dataset *replaced, dm_output_form *appended) {
+  struct stat info;
+  dm_status status = DM_OK;
+  if (strlen(at->file) > 0 && at->file[strlen(at->file) - 1] == '/') return is_directory(at);
+  if (lstat(at->file, &info) == 0)
+    status = check_existing(at, &info, force, inputs, count, appended);
+  else if (errno != ENOENT && errno != ENOTDIR)
+    status = dm_fail_at(DM_E_IO, at, "%s", strerror(errno));
+  if (!status) status = check_directory(at);
+  return status ? status : check_part(at, inputs, count, replaced);
+}
+
+static dm_status check_whole(const dm_location *at) {
+  return at->part[0] ? dm_fail_at(DM_E_USAGE, at, "an output is a whole dataset, not a part of one")
+                     : DM_OK;
+}
+
 dm_status dm_output_check(dm_location *location, const char *default_name, bool force,
                           const dm_dataset *const *inputs, int count, const dm_dataset *replaced,
                           dm_output_form *appended) {
   struct stat info;
-  if (location->part[0])
-    return dm_fail_at(DM_E_USAGE, location, "an output is a whole dataset, not a part of one");
+  DM_TRY(check_whole(location));
   if (dm_output_is_npy(location) && (location->dataset[0] || appended))
     return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
   /* A dataset may be added to an HDF5 file of any name. */
@@ -190,15 +208,17 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
   if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
     return dm_fail_at(DM_E_USAGE, location, "is a name that damier keeps for itself");
-  if (strlen(location->file) > 0 && location->file[strlen(location->file) - 1] == '/')
-    return is_directory(location);
-  dm_status status = DM_OK;
-  if (lstat(location->file, &info) == 0)
-    status = check_existing(location, &info, force, inputs, count, appended);
-  else if (errno != ENOENT && errno != ENOTDIR)
-    status = dm_fail_at(DM_E_IO, location, "%s", strerror(errno));
-  if (!status) status = check_directory(location);
-  if (!status) status = check_part(location, inputs, count, replaced);
+  dm_status status = check_place(location, force, inputs, count, replaced, appended);
   name_dataset(location, default_name);
   return status;
+}
+
+dm_status dm_output_check_arrays(dm_location *location, const char *default_name, bool force,
+                                 const dm_dataset *const *inputs, int count) {
+  if (!dm_output_is_npz(location))
+    return dm_output_check(location, default_name, force, inputs, count, NULL, NULL);
+  DM_TRY(check_whole(location));
+  if (location->dataset[0])
+    return dm_fail_at(DM_E_USAGE, location, "a .npz file holds arrays, without a group");
+  return check_place(location, force, inputs, count, NULL, NULL);
 }

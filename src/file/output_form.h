@@ -20,8 +20,9 @@ bool dm_output_is_chunked(const dm_output_form *form);
 /* Whether the finished file is created from the contiguous one, by pack.h or output_recast.c. */
 bool dm_output_is_recast(const dm_output_form *form);
 
-/* Whether AT's name ends in .npy. */
+/* Whether AT's name ends in .npy, or .npz. */
 bool dm_output_is_npy(const dm_location *at);
+bool dm_output_is_npz(const dm_location *at);
 
 /* Completes FORM for a matrix of ROWS x COLS: filters without chunks get chunks of about 1 MiB, and
  * chunks are at most as large as the matrix. DM_E_USAGE: chunks that could not be read again, and

@@ -203,6 +203,10 @@ bool dm_output_is_npy(const dm_location *at) {
   return ends_with(at, ".npy");
 }
 
+bool dm_output_is_npz(const dm_location *at) {
+  return ends_with(at, ".npz");
+}
+
 static dm_status check_recast(const dm_output_form *form, dm_dtype dtype) {
   if (dm_output_is_chunked(form))
     return dm_fail(DM_E_USAGE, form->npy ? "a .npy file has no chunks"

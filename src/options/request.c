@@ -508,7 +508,7 @@ static dm_status check_reduced(const dm_settings *s, const dm_problem *problem,
   if (dm_problem_entries(problem) > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a batch of products is not reduced"),
                    "name one matrix of each stack: A.h5:/a[0]");
-  return dm_output_check(&f->out, "/c", s->force, inputs, count, NULL, NULL);
+  return dm_output_check_arrays(&f->out, "/c", s->force, inputs, count);
 }
 
 dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_product_files *f) {

@@ -79,9 +79,8 @@ dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, 
     f->out = s->output;
     if (dm_output_is_npy(&f->out))
       return dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
-                     "name an HDF5 file: -o P.h5");
-    DM_TRY(
-        dm_output_check(&f->out, s->covariance ? "/pca" : "/svd", s->force, inputs, 2, NULL, NULL));
+                     "name an HDF5 or .npz file: -o P.h5");
+    DM_TRY(dm_output_check_arrays(&f->out, s->covariance ? "/pca" : "/svd", s->force, inputs, 2));
   }
   return check_scores(s, inputs, 2);
 }

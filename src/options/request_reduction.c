@@ -46,7 +46,7 @@ static dm_status check_form(const dm_settings *s) {
     return dm_hint(dm_fail(DM_E_USAGE, "--reproducible applies to a C that is stored"),
                    "the tiles of a reduction, and with them the last bits, follow from the memory");
   return dm_output_is_npy(&s->output) ? dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
-                                                "name an HDF5 file: -o C.h5")
+                                                "name an HDF5 or .npz file: -o C.h5")
                                       : DM_OK;
 }
 
@@ -55,6 +55,7 @@ static void add_kept(const dm_settings *s, dm_reduction what, dm_reductions *kep
   what.by = (dm_reduce_by)s->by;
   what.no_self = s->no_self;
   what.most = s->max_elements;
+  what.sparse = what.kind == DM_REDUCE_TOP && dm_output_is_npz(&s->output);
   kept->list[kept->count++] = what;
 }
 
@@ -77,5 +78,11 @@ dm_status dm_request_reductions(const dm_settings *s, dm_reductions *kept) {
   if (only && kept->count == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "--%s changes nothing here", only),
                    "it applies to --top, --above, --below and --reduce");
+  int lists = 0;
+  for (int i = 0; i < kept->count; i++)
+    lists += kept->list[i].kind == DM_REDUCE_TOP || kept->list[i].kind == DM_REDUCE_BEYOND;
+  if (dm_output_is_npz(&s->output) && lists > 1)
+    return dm_hint(dm_fail(DM_E_USAGE, "a .npz file holds one sparse matrix, not %d", lists),
+                   "an HDF5 file holds all: -o C.h5");
   return kept->count == 0 ? DM_OK : check_form(s);
 }

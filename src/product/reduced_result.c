@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "file/arrays_file.h"
+#include "file/output_form.h"
 #include "product/provenance.h"
 #include "product/reduced_impl.h"
 
@@ -79,13 +80,15 @@ static dm_status reduced_make_group(const reduced *r, int which, reduced_group *
   *group = (dm_file_group){.name = r->multiply->kept.count > 1 ? dm_reduction_word(what) : NULL,
                            .arrays = of->arrays,
                            .attributes = &of->attributes};
-  DM_TRY(dm_reducer_result(r->reducer[which], r->problem.c, made, &group->count));
+  const bool narrow = r->problem.c == DM_F16 || r->problem.c == DM_BF16;
+  const dm_dtype type = narrow && dm_output_is_npz(&r->multiply->out) ? DM_F32 : r->problem.c;
+  DM_TRY(dm_reducer_result(r->reducer[which], type, made, &group->count));
   for (int i = 0; i < group->count; i++)
     of->arrays[i] =
         (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols, made[i].data};
   of->encoding = (dm_file_encoding){
       what->by_columns ? "csc_matrix" : "csr_matrix", "0.1.0", {r->problem.m, r->problem.n}};
-  if (what->kind == DM_REDUCE_BEYOND) group->encoding = &of->encoding;
+  if (what->kind == DM_REDUCE_BEYOND || what->sparse) group->encoding = &of->encoding;
   return DM_OK;
 }
 

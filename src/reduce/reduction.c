@@ -42,7 +42,8 @@ bool dm_reduction_counts(dm_reduction_kind kind) {
 int dm_reduction_arrays(const dm_reduction *what, const char *names[DM_REDUCED_ARRAYS]) {
   static const char *const top[] = {"values", "indices"}, *const beyond[] = {"data", "indices",
                                                                              "indptr"};
-  const bool is_top = what->kind == DM_REDUCE_TOP, is_beyond = what->kind == DM_REDUCE_BEYOND;
+  const bool is_top = what->kind == DM_REDUCE_TOP && !what->sparse,
+             is_beyond = what->kind == DM_REDUCE_BEYOND || what->sparse;
   const int count = is_top ? 2 : is_beyond ? 3 : 1;
   for (int i = 0; i < count; i++)
     names[i] = is_top ? top[i] : is_beyond ? beyond[i] : kinds[what->kind].word;

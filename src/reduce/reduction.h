@@ -36,6 +36,7 @@ typedef struct dm_reduction {
   bool by_columns;  /* lines are columns of C; else rows */
   dm_reduce_by by;  /* of TOP; BEYOND: value or magnitude */
   int64_t top;      /* elements of each line */
+  bool sparse;      /* the result of TOP is a sparse matrix, as that of BEYOND */
   double threshold; /* of BEYOND, which keeps what is larger, */
   bool below;       /* or smaller */
   bool no_self;     /* leaves out the diagonal */
@@ -113,7 +114,8 @@ bool dm_reduction_counts(dm_reduction_kind kind);
 /* The result, on rank 0, of a C of TYPE; it belongs to the reducer. TOP: "values" and "indices",
  * LINES x TOP, or LENGTH if that is less; lines with fewer elements end with NaN (0 in whole
  * numbers) and -1. BEYOND: "data", "indices" and "indptr" as in scipy.sparse.csr_array; of columns,
- * as in csc_array. Others: one array of LINES, called like the reduction. */
+ * as in csc_array; SPARSE: TOP likewise, the best of a line first. Others: one array of LINES,
+ * called like the reduction. */
 dm_status dm_reducer_result(dm_reducer *reducer, dm_dtype type,
                             dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count);
 

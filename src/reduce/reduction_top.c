@@ -16,13 +16,13 @@ typedef struct top_entry {
 } top_entry;
 
 typedef struct top {
-  int64_t room;     /* of each line: at most its length */
-  top_entry *heap;  /* ROOM of each line */
-  int64_t *used;    /* of these */
-  double *limit;    /* score of the worst of a full line; NaN: it is not full */
-  float *limit_f32; /* not below that */
-  void *values;     /* the result */
-  int64_t *indices;
+  int64_t room;              /* of each line: at most its length */
+  top_entry *heap;           /* ROOM of each line */
+  int64_t *used;             /* of these */
+  double *limit;             /* score of the worst of a full line; NaN: it is not full */
+  float *limit_f32;          /* not below that */
+  void *values;              /* the result */
+  int64_t *indices, *starts; /* STARTS of a sparse one */
 } top;
 
 /* Whether A is a better element than B: the order is total. */
@@ -63,6 +63,7 @@ static void top_close(dm_reducer *r) {
   free(t->limit_f32);
   free(t->values);
   free(t->indices);
+  free(t->starts);
   free(t);
 }
 
@@ -225,6 +226,25 @@ static void top_sort(dm_reduce_by by, top_entry *heap, int64_t count) {
   }
 }
 
+/* A sparse matrix of what lines have, in the place of all. */
+static dm_status top_pack(dm_reducer *r, dm_dtype type,
+                          dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
+  top *t = r->kept;
+  const int64_t size = dm_dtype_size(type);
+  DM_TRY(dm_buffer_table(r->lines + 1, &t->starts));
+  for (int64_t line = 0; line < r->lines; line++) {
+    const int64_t from = line * t->room, to = t->starts[line], some = t->used[line];
+    memmove((char *)t->values + to * size, (char *)t->values + from * size, (size_t)(some * size));
+    memmove(t->indices + to, t->indices + from, (size_t)some * sizeof *t->indices);
+    t->starts[line + 1] = to + some;
+  }
+  const int64_t all = t->starts[r->lines];
+  arrays[0] = (dm_reduced_array){.dtype = type, .rows = all, .data = t->values};
+  arrays[1] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = all, .data = t->indices};
+  arrays[2] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = r->lines + 1, .data = t->starts};
+  return DM_OK;
+}
+
 static dm_status top_result(dm_reducer *r, dm_dtype type,
                             dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
   top *t = r->kept;
@@ -242,6 +262,7 @@ static dm_status top_result(dm_reducer *r, dm_dtype type,
       t->indices[at] = is ? heap[i].index : -1;
     }
   }
+  if (r->what.sparse) return top_pack(r, type, arrays);
   arrays[0] =
       (dm_reduced_array){.dtype = type, .rows = r->lines, .cols = t->room, .data = t->values};
   arrays[1] = (dm_reduced_array){

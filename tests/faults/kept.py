@@ -100,11 +100,27 @@ def no_room(bed):
     bed.expect_whole("full")
 
 
+def archives(bed):
+    """An archive of NumPy has its name only when it is whole: killed at any write, it is made by the same command."""
+    words = [bed.damier, "gram", bed.folder / "x.npy", "-o", bed.folder / "r.npz", "--of", "rows", "--above", "60", "-q"]
+    for fault in ("write:1:kill", "write:4:kill", "fsync:1:kill", "rename:1:kill", "rename:2:kill"):
+        done = running.ended([*map(str, words)], LD_PRELOAD=running.preloading(bed.shim), FAULT=fault, FAULT_PATH="r.npz")
+        if done.returncode == 0:  # it has no such call
+            continue
+        expect(done.returncode in faulty_runs.KILLED and not (bed.folder / "r.npz").exists(), f"{fault}: exit {done.returncode}")
+        done = running.ended([*map(str, words)])
+        expect(done.returncode == 0, f"after {fault}: {done.stderr}")
+        with np.load(bed.folder / "r.npz") as file:
+            expect(file["indptr"][-1] == len(file["data"]) > 0, f"after {fault}: not whole")
+        expect([file for file in os.listdir(bed.folder) if file.startswith("r.")] == ["r.npz"], f"after {fault}: something is left")
+        (bed.folder / "r.npz").unlink()
+
+
 def main():
     options = faulty_runs.options()
     with faulty_runs.scratch() as folder:
         bed = Bed(folder, options)
-        cases = (killed, stopped, not_taken, no_room)
+        cases = (killed, stopped, not_taken, no_room, archives)
         failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
     running.finish(failures, len(cases))
 

@@ -354,6 +354,57 @@ def without_room(folder, damier):
         expect_beyond(file, c, c.shape, "row", lambda line: line > 3, 0.0, 3.0)
 
 
+def expect_archive(path, stored, shape, each):
+    """What scipy.sparse.load_npz looks for, without scipy, too; the same elements as in the HDF5 file."""
+    with np.load(path) as file:
+        kept = {name: file[name] for name in file.files}
+    expect(kept["format"].item() == (b"csr" if each == "row" else b"csc") and kept["_is_array"].item() is True, f"{kept['format']}")
+    expect(tuple(kept["shape"]) == shape and kept["indptr"][-1] == len(kept["data"]), "shape")
+    expect(b"verified: PASS" in b"".join(value for name, value in kept.items() if name.endswith(".txt")), "no provenance")
+    if "data" in stored:
+        expect(all(np.array_equal(kept[name], stored[name]) for name in ("data", "indices", "indptr")), "other elements")
+    else:  # the best of each line; those that are none are left out
+        there = stored["indices"] >= 0
+        expect(np.array_equal(kept["indices"], stored["indices"][there]), "other indices")
+        expect(np.array_equal(kept["data"], stored["values"][there].astype(kept["data"].dtype)), "other values")
+        expect(np.array_equal(np.diff(kept["indptr"]), there.sum(1)), "other rows")
+    try:
+        import scipy.sparse
+    except ImportError:
+        return
+    dense = scipy.sparse.load_npz(path).toarray()
+    expect(dense.shape == shape and np.count_nonzero(dense) == np.count_nonzero(kept["data"]), "scipy reads something else")
+
+
+def archives(folder, damier):
+    """Archives of NumPy: the elements of the HDF5 file, also where lines have fewer than K; replaced only by --force."""
+    x = np.random.default_rng(4).normal(size=(60, 8)).astype("f4")
+    x[7] = np.nan
+    np.save(folder / "x.npy", x)
+    words = ["gram", folder / "x.npy", "--of", "rows", "--missing", "nan", "--no-self", "-q"]
+    for flags, ranks in (("--top 5", 1), ("--top 100 --each column --by abs", 2), ("--above 3.5 --each column", 1), ("--below -4", 3),
+                         ("--top 2 --type bf16", 1), ("--above 1e9", 1)):
+        each = "column" if "column" in flags else "row"
+        for name in ("r.h5", "r.npz"):
+            run(damier, ranks, *words, *flags.split(), "-o", folder / name, "--force", "--allow-unchecked")
+        with h5py.File(folder / "r.h5") as file:
+            stored = {name: file["c"][name].astype("f4")[:] if "bf16" in flags and name == "values" else file["c"][name][:] for name in file["c"]}
+        expect_archive(folder / "r.npz", stored, (60, 60), each)
+    run(damier, 1, *words, "--top", 3, "--reduce", "max,argmin", "-o", folder / "r.npz", "--force", "--allow-unchecked")
+    with np.load(folder / "r.npz") as file:
+        expect(file["max"].shape == file["argmin"].shape == (60,) and file["indptr"][-1] == 3 * 59, "not all arrays")
+    np.save(folder / "y.npy", x[:7])
+    run(damier, 1, "pca", folder / "y.npy", "--rank", 2, "-o", folder / "p.npz", "-q")
+    with np.load(folder / "p.npz") as file:
+        expect(file["components"].shape == (2, 8), "no components")
+    (folder / "mine.npz").write_bytes(b"not an archive")
+    for more, code in ((["--top", 2, "-o", folder / "r.npz"], 2), (["--top", 2, "-o", folder / "mine.npz", "--force"], 2),
+                       (["--top", 2, "--above", 1, "-o", folder / "s.npz"], 2), (["--top", 2, "-o", f"{folder}/s.npz:/c"], 2),
+                       (["-o", folder / "s.npz"], 2)):
+        run(damier, 1, *words, *more, expect=code)
+    expect(sorted(path.suffix for path in folder.iterdir()) == [".h5", ".npy", ".npy", ".npz", ".npz", ".npz"], "something is left")
+
+
 def refusals(folder, damier):
     rng = np.random.default_rng(2)
     with h5py.File(folder / "x.h5", "w") as file:
@@ -394,5 +445,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (without_room,), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (without_room,), (archives,), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 16, 32, 1000))])
