@@ -22,6 +22,8 @@ typedef struct dm_gemm {
   bool accumulate;            /* false: C is overwritten without being read */
   int processors;             /* multiprocessors of the device */
   void *scratch;              /* device memory, aligned to 256 bytes, until the kernel ends */
+  void *nvrtc;                /* of jit: the library, which dlopen returned, */
+  struct dm_jit **compiled;   /* and the kernels that the caller keeps, at first NULL */
   struct CUstream_st *stream; /* a cudaStream_t */
 } dm_gemm;
 

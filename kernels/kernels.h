@@ -39,6 +39,9 @@ int64_t dm_kernels_padded_scratch(const dm_gemm *product);  /* (ladder/03_pitche
 int64_t dm_kernels_aligned_scratch(const dm_gemm *product); /* (helpers/repack.cu) */
 int64_t dm_kernels_tma_scratch(const dm_gemm *product);
 
+/* Unloads what jit has compiled.  (ladder/22_jit.cu) */
+void dm_kernels_forget(struct dm_jit *compiled);
+
 /* TO(j, i) = FROM(i, j): the same type, both with col_stride 1, not overlapping. CONJUGATE: complex
  * elements become their conjugates (transpose_tiled only). */
 typedef struct dm_transposition {

@@ -92,9 +92,15 @@ enum { DM_AMPERE = 80, DM_HOPPER = 90, DM_LATER = 9999 };
   X(mma, DM_KERNEL_F64 | DM_KERNEL_HALF | DM_KERNEL_TF32 | DM_KERNEL_I8, DM_AMPERE, DM_LATER,      \
     DM_SUM_GROUPED, aligned_scratch, "tensor cores through mma.sync, fed by ldmatrix",             \
     "needs memory for copies of A and B where rows are not 16-byte aligned, but in f64")           \
+  X(wgmma_simple, DM_KERNEL_HALF, DM_HOPPER, DM_HOPPER, DM_SUM_GROUPED, aligned_scratch,           \
+    "TMA and warpgroup instructions at their smallest: a tile for each block, a ring of stages",   \
+    "needs memory for copies of A and B where rows are not 16-byte aligned")                       \
   X(wgmma, DM_KERNEL_HALF | DM_KERNEL_I8 | DM_KERNEL_TF32, DM_HOPPER, DM_HOPPER, DM_SUM_GROUPED,   \
     tma_scratch, "warpgroup instructions on tensor cores, fed by TMA",                             \
-    "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")
+    "needs memory for operands that are not 16-byte aligned, and for B in TF32 and i8")            \
+  X(jit, DM_KERNEL_ANY, DM_AMPERE, DM_LATER, DM_SUM_CHAIN, no_scratch,                             \
+    "tiled_32, compiled at run time for the type and the exact sizes of the product",              \
+    "needs NVRTC; the first product of each shape waits for the compiler")
 
 /* Other products: X(name, maker, types, sums, about, limits). */
 #define DM_KERNEL_OTHERS(X)                                                                        \

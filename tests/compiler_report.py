@@ -1,14 +1,16 @@
-"""Checks nvcc's report on the top rungs: no registers spilled, no wgmma serialised, no setmaxnreg ignored.
+"""Checks nvcc's report on the top rungs: no registers spilled, no wgmma serialised, no setmaxnreg ignored. NVRTC compiles jit in all types.
 
 usage: compiler_report.py NVCC ROOT ARCHITECTURE | --self
 """
+import ctypes
+import itertools
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-TOP = ("warp_tile", "wmma", "mma", "mma_f64", "wgmma")
+TOP = ("warp_tile", "wmma", "mma", "mma_f64", "wgmma_simple", "wgmma")
 ENTRY = re.compile(r"Compiling entry function '(\S+)'")
 SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 LOST = re.compile(r"serializ|setmaxnreg.*ignored", re.IGNORECASE)
@@ -27,6 +29,28 @@ def findings(report):
     return entries, wrong
 
 
+def compile_jit(nvcc, root):
+    """Messages of NVRTC, which needs no GPU, about the text of jit; None: it is not beside NVCC."""
+    source = (root / "kernels/ladder/22_jit.cu").read_text()
+    text = re.search(r'R"\((.*?)\)"', source, re.DOTALL).group(1).encode()
+    types = re.findall(r'\{DM_\w+, "([^"]+)", "([^"]+)"\}', source)
+    found = sorted(pathlib.Path(nvcc).resolve().parents[1].glob("lib64/libnvrtc.so"))
+    if not found or len(types) != 7:
+        return None if types else ["no types in 22_jit.cu"]
+    nvrtc, messages = ctypes.CDLL(str(found[0])), []
+    for (element, total), (m, n, k) in itertools.product(types, [(64, 96, 128), (1, 7, 31), (100000, 65537, 5)]):
+        sizes = {"M": m, "N": n, "K": k, "A_STRIDE": k, "B_STRIDE": n, "C_STRIDE": n}
+        options = [f"-DELEMENT={element}", f"-DSUM={total}", "--std=c++17", "--gpu-architecture=sm_80",
+                   *(f"-D{name}={size}LL" for name, size in sizes.items())]
+        program = ctypes.c_void_p()
+        nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"jit.cu", 0, None, None)
+        if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*(o.encode() for o in options))):
+            log = ctypes.create_string_buffer(10000)
+            nvrtc.nvrtcGetProgramLog(program, log)
+            messages.append(f"{' '.join(options)}: {log.value.decode()}")
+    return messages
+
+
 def test_self():
     head = "ptxas info    : Compiling entry function 'f' for 'sm_90a'\n"
     clean = "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
@@ -43,7 +67,9 @@ def main():
         test_self()
         return
     nvcc, root, architecture = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
-    failed = False
+    wrong = compile_jit(nvcc, root)
+    print("jit: no NVRTC" if wrong is None else f"jit: {len(wrong)} findings", *(wrong or []), sep="\n    ")
+    failed = bool(wrong)
     for name in TOP:
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(

@@ -16,7 +16,7 @@ LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "file": 2, "transport": 
 FOLDERS = ("ladder", "helpers", "residues", "split")  # folders of kernels, bottom to top; headers at the top of kernels are below them
 RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include of ours, with what these include
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"file"}), (r"nccl\.h", {"transport"}),
-           (r"(cuda|cublas|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
+           (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 DRIVES = ("engine/product.h", "engine/execute.h", "engine/endpoint.h", "engine/endpoint.h", "engine/rank_state.h")
 SOURCES = (".c", ".h", ".cu", ".cuh", ".py")

@@ -224,6 +224,26 @@ cudaError_t prepare_b(dm_gemm *product, char *free) {
   return error;
 }
 
+/* TMA's type of the operands; false: it is not multiplied by wgmma. */
+bool find_type(const dm_gemm *product, CUtensorMapDataType *type) {
+  switch (product->dtype) {
+  case DM_F16:
+    *type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    return true;
+  case DM_BF16:
+    *type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    return true;
+  case DM_F32:
+    *type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    return product->tf32;
+  case DM_I8:
+    *type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    return true;
+  default:
+    return false;
+  }
+}
+
 } // namespace
 
 cudaError_t dm_align_operands(dm_gemm *product) {
@@ -233,26 +253,15 @@ cudaError_t dm_align_operands(dm_gemm *product) {
 }
 
 cudaError_t dm_prepare_for_tma(dm_gemm *product, CUtensorMapDataType *type) {
-  switch (product->dtype) {
-  case DM_F16:
-    *type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    break;
-  case DM_BF16:
-    *type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    break;
-  case DM_F32:
-    if (!product->tf32) return cudaErrorInvalidValue;
-    *type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
-    break;
-  case DM_I8:
-    *type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    break;
-  default:
-    return cudaErrorInvalidValue;
-  }
+  if (!find_type(product, type)) return cudaErrorInvalidValue;
   char *free = static_cast<char *>(product->scratch);
   const cudaError_t error = align(&product->a, product->size, &free, product->stream);
   return error != cudaSuccess ? error : prepare_b(product, free);
+}
+
+cudaError_t dm_prepare_rows_for_tma(dm_gemm *product, CUtensorMapDataType *type) {
+  if (product->size != 2 || !find_type(product, type)) return cudaErrorInvalidValue;
+  return dm_align_operands(product);
 }
 
 int64_t dm_kernels_aligned_scratch(const dm_gemm *product) {

@@ -1,5 +1,6 @@
-/* hopper: barriers that count arrivals and copied bytes, clusters of blocks, and copies of boxes of
- * a matrix by the tensor memory accelerator (TMA).  (PTX ISA: mbarrier, cp.async.bulk.tensor) */
+/* hopper: barriers that count arrivals and copied bytes, copies of boxes of a matrix by the tensor
+ * memory accelerator (TMA), and what all products by wgmma need.  (PTX ISA: mbarrier,
+ * cp.async.bulk.tensor, wgmma) */
 #ifndef DM_KERNELS_HOPPER_CUH
 #define DM_KERNELS_HOPPER_CUH
 
@@ -19,6 +20,8 @@ cudaError_t dm_tensor_map(CUtensorMap *map, CUtensorMapDataType type, int size, 
 /* Makes A and B of PRODUCT readable by TMA and wgmma: if need be, copies them to its scratch memory
  * of dm_kernels_tma_scratch bytes.  *TYPE: of their elements.  (helpers/repack.cu) */
 cudaError_t dm_prepare_for_tma(dm_gemm *product, CUtensorMapDataType *type);
+/* For 16-bit types and B by rows, with dm_kernels_aligned_scratch bytes. */
+cudaError_t dm_prepare_rows_for_tma(dm_gemm *product, CUtensorMapDataType *type);
 
 static inline bool runs_along_k(const dm_gemm_matrix &b) { /* B by columns */
   return b.row_stride == 1 && (b.col_stride != 1 || b.cols == 1);
@@ -46,16 +49,6 @@ static __device__ __forceinline__ void arrive_expecting(uint64_t *barrier, int b
       "r"(bytes)
       : "memory");
 }
-/* Arrives at the corresponding barrier of block RANK of the cluster. */
-static __device__ __forceinline__ void arrive_at(uint64_t *barrier, int rank) {
-  asm volatile("{\n"
-               ".reg .b32 there;\n"
-               "mapa.shared::cluster.u32 there, %0, %1;\n"
-               "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-               "}" ::"r"(shared_address(barrier)),
-               "r"(rank)
-               : "memory");
-}
 /* Waits for the end of the phase of PARITY.  In a new barrier, that of parity 1 is over. */
 static __device__ __forceinline__ void wait(uint64_t *barrier, int parity) {
   for (int over = 0; !over;)
@@ -69,19 +62,7 @@ static __device__ __forceinline__ void wait(uint64_t *barrier, int parity) {
                  : "memory");
 }
 
-static __device__ __forceinline__ void synchronize_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\n"
-               "barrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-}
-static __device__ __forceinline__ int rank_in_cluster() {
-  int rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-/* Loads the box at (ROW, COL), zeros beyond the matrix; BARRIER counts its bytes.  With BLOCKS, a
- * set of bits, for every such block of the cluster; each counts at its own barrier. */
+/* Loads the box at (ROW, COL), zeros beyond the matrix; BARRIER counts its bytes. */
 static __device__ __forceinline__ void load_box(void *to, const CUtensorMap *map, int col, int row,
                                                 uint64_t *barrier) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -89,29 +70,48 @@ static __device__ __forceinline__ void load_box(void *to, const CUtensorMap *map
                "l"(map), "r"(col), "r"(row), "r"(shared_address(barrier))
                : "memory");
 }
-static __device__ __forceinline__ void load_box_for(int blocks, void *to, const CUtensorMap *map,
-                                                    int col, int row, uint64_t *barrier) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-               ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
-               "l"(map), "r"(col), "r"(row), "r"(shared_address(barrier)),
-               "h"((unsigned short)blocks)
-               : "memory");
+
+/* ---- wgmma: D += A B, a 64 x K tile of A by a K x N tile of B in shared memory, with D in the
+ * registers of a warpgroup; K is 32 bytes of a row.  Tiles have the layout of TMA: swizzled rows of
+ * 128 bytes in groups of eight, located by a descriptor.  Rows run along k, or for 16-bit types
+ * also along n. ---- */
+
+/* NEXT_ROWS: bytes from eight rows to the next eight; NEXT_BLOCK: from a block of 128 bytes across
+ * to the next. */
+static __device__ __forceinline__ uint64_t tile_descriptor(const void *tile, int next_rows,
+                                                           int next_block) {
+  const uint64_t permuted_by_128_bytes = (uint64_t)1 << 62;
+  return permuted_by_128_bytes | (uint64_t)(next_rows >> 4) << 32 |
+         (uint64_t)(next_block >> 4) << 16 | (shared_address(tile) & 0x3FFFF) >> 4;
 }
 
-/* Stores the box, or adds it to global memory in the L2 cache, but for what is outside. */
-static __device__ __forceinline__ void store_box(const CUtensorMap *map, const void *from, int col,
-                                                 int row) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
-      "r"(shared_address(from)), "r"(col), "r"(row)
-      : "memory");
+/* A descriptor BYTES further on. */
+static __device__ __forceinline__ uint64_t advance(uint64_t descriptor, int bytes) {
+  return descriptor + (uint64_t)(bytes >> 4);
 }
-static __device__ __forceinline__ void add_box(const CUtensorMap *map, const void *from, int col,
-                                               int row) {
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "
-               "[%0, {%2, %3}], [%1];" ::"l"(map),
-               "r"(shared_address(from)), "r"(col), "r"(row)
-               : "memory");
+
+/* Needed before the first product after writing registers or shared memory. */
+static __device__ __forceinline__ void begin_products() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+static __device__ __forceinline__ void commit_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/* Waits until all but the last PENDING groups are complete. */
+template <int PENDING> static __device__ __forceinline__ void wait_for_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+
+/* The compiler may not move or copy D across this. */
+template <int COUNT> static __device__ __forceinline__ void pin(float (&d)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) asm volatile("" : "+f"(d[i])::"memory");
+}
+template <int COUNT> static __device__ __forceinline__ void pin(int32_t (&d)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) asm volatile("" : "+r"(d[i])::"memory");
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* Products of residues: C = (C +) A B modulo each modulus, one byte per element.
  *
- * The idea: ladder/20_wgmma.cu for int8 and all moduli in one launch, but 32-bit sums never leave
+ * The idea: ladder/21_wgmma.cu for int8 and all moduli in one launch, but 32-bit sums never leave
  * the registers.  They are reduced there to residues (modulus.cuh), a quarter of the bytes, while
  * the tensor cores multiply the next tile.  Tiles are ordered by modulus, and within one to suit
  * the L2 cache: concurrent blocks share planes. */

@@ -7,7 +7,7 @@
 #define DM_KERNELS_RESIDUE_TILE_CUH
 
 #define DM_WGMMA_DEVICE_PART
-#include "kernels/ladder/20_wgmma.cu"
+#include "kernels/ladder/21_wgmma.cu"
 #include "kernels/residues/modulus.cuh"
 
 /* A block computes 128 x 192 and stores residues while it multiplies the next tile; two blocks, one

@@ -1,4 +1,4 @@
-/* C (+)= A B of f32 by three products of f16: the kernel of ladder/20_wgmma.cu, over k three times.
+/* C (+)= A B of f32 by three products of f16: the kernel of ladder/21_wgmma.cu, over k three times.
  *
  * The idea: the ring of stages can load its tiles from any matrices.  The first pass multiplies
  * high by low parts, the second low by high parts; their sums, whose truncation by tensor cores
@@ -11,7 +11,7 @@
  * N = 8192, 4.28 at 16384 (3.9 in another run).  CHUNK 2 is a tenth slower; 8 is as fast but less
  * accurate. */
 #define DM_WGMMA_DEVICE_PART
-#include "kernels/ladder/20_wgmma.cu"
+#include "kernels/ladder/21_wgmma.cu"
 #include "kernels/split_kernels.h"
 
 namespace {
@@ -228,7 +228,7 @@ bool is_valid(const dm_split_product *p) {
 
 cudaError_t dm_kernels_split_product(const dm_split_product *p) {
   if (!is_valid(p)) return cudaErrorInvalidValue;
-  /* As in 20_wgmma.cu; the sums of an element are the same with both. */
+  /* As in 21_wgmma.cu; the sums of an element are the same with both. */
   const bool large =
       time_of<Large>(p->c, p->processors, 74) <= time_of<Small>(p->c, p->processors, 35);
   return large ? launch<Large>(p) : launch<Small>(p);

@@ -15,6 +15,7 @@
 #include "backend/kernel_list.h"
 #include "core/buffer.h"
 #include "core/status.h"
+#include "kernels/kernels.h"
 
 static const char install_hint[] = "nvidia-smi lists the GPUs; CUDA_VISIBLE_DEVICES or the batch "
                                    "system may hide them; --backend cpu "
@@ -153,6 +154,7 @@ static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
     return dm_suggest(dm_fail(DM_E_USAGE, "the cuda backend has no kernel '%s'", name), name, names,
                       count);
   gpu->kernel = dm_cuda_find_kernel(name);
+  if (gpu->kernel && gpu->kernel->id == DM_KERNEL_jit) DM_TRY(dm_cuda_need_nvrtc(gpu));
   if (!gpu->kernel || dm_cuda_runs(gpu, gpu->kernel)) return DM_OK;
   const int first = gpu->kernel->first, last = gpu->kernel->last;
   return dm_fail(DM_E_USAGE, "kernel %s runs on compute capability %d.%d%s: %s has %d.%d", name,
@@ -176,6 +178,7 @@ static void cuda_close(dm_backend *backend) {
   if (gpu->cublas) (void)cublasDestroy(gpu->cublas);
   if (gpu->whole) (void)cublasDestroy(gpu->whole);
   if (gpu->whole_beside) (void)cublasDestroy(gpu->whole_beside);
+  dm_kernels_forget(gpu->compiled);
   dm_cuda_release_all(gpu);
   for (int i = 0; i < DM_LANES; i++) {
     dm_cuda_lane *lane = &gpu->lanes[i];

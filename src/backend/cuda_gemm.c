@@ -72,9 +72,19 @@ typedef struct launcher {
   [DM_KERNEL_##name] = {dm_kernels_##name, dm_kernels_##scratch},
 static const launcher launchers[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(LAUNCHER)};
 
+dm_status dm_cuda_need_nvrtc(dm_cuda *gpu) {
+  if (!gpu->nvrtc) gpu->nvrtc = dm_cuda_library_open("nvrtc", CUBLAS_VER_MAJOR);
+  if (gpu->nvrtc) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_USAGE, "kernel jit needs NVRTC, and libnvrtc.so.%d was not found",
+              CUBLAS_VER_MAJOR),
+      "install it (it is a part of the CUDA Toolkit), or choose tiled_32, the same kernel");
+}
+
 dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
                          bool accumulate) {
   const launcher *l = &launchers[kernel];
+  if (kernel == DM_KERNEL_jit) DM_TRY(dm_cuda_need_nvrtc(gpu));
   dm_gemm product = {.c = dm_gemm_matrix_of(c),
                      .a = dm_gemm_matrix_of(a),
                      .b = dm_gemm_matrix_of(b),
@@ -83,6 +93,8 @@ dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a
                      .tf32 = gpu->operand == DM_TF32,
                      .accumulate = accumulate,
                      .processors = gpu->processors,
+                     .nvrtc = gpu->nvrtc,
+                     .compiled = &gpu->compiled,
                      .stream = gpu->lanes[DM_COMPUTE].stream};
   DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, l->scratch(&product)));
   product.scratch = gpu->scratch.memory;

@@ -102,6 +102,9 @@ dm_view dm_cuda_take(char **room, dm_dtype dtype, int64_t rows, int64_t cols, in
 dm_status dm_cuda_multiply_pieces(dm_cuda *gpu, dm_cuda_library *library, dm_view c, dm_view a,
                                   dm_view b, bool accumulate);
 
+/* Loads what the kernel jit needs; DM_E_USAGE: it is not installed. (cuda_gemm.c) */
+dm_status dm_cuda_need_nvrtc(dm_cuda *gpu);
+
 /* Launches one of our own kernels. */
 dm_status dm_cuda_launch(dm_cuda *gpu, dm_kernel_id kernel, dm_view c, dm_view a, dm_view b,
                          bool accumulate);

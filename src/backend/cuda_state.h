@@ -84,6 +84,8 @@ struct dm_cuda {
   dm_cuda_lt *lt;  /* NULL until needed */
   void *workspace; /* for cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
+  void *nvrtc;              /* the library, of the kernel jit; NULL until needed */
+  struct dm_jit *compiled;  /* what it has compiled */
   dm_cuda_area pieces;      /* for reproducible products */
   dm_cuda_area scratch;     /* for the kernel */
   dm_cuda_area turned;      /* an operand by rows */

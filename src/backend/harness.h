@@ -53,6 +53,9 @@ void dm_harness_sense(dm_harness *harness, dm_harness_sensors *sensors);
 
 /* ---- checking ---- */
 
+/* DM_E_USAGE: KERNEL needs a library that is not installed. */
+dm_status dm_harness_ready(dm_harness *harness, const dm_kernel *kernel);
+
 /* Runs WORK and waits for it. */
 dm_status dm_harness_run(dm_harness *harness, const dm_harness_work *work);
 

@@ -26,6 +26,11 @@ void dm_harness_sense(dm_harness *harness, dm_harness_sensors *sensors) {
   *sensors = (dm_harness_sensors){0};
 }
 
+dm_status dm_harness_ready(dm_harness *harness, const dm_kernel *kernel) {
+  (void)harness, (void)kernel;
+  return absent();
+}
+
 dm_status dm_harness_run(dm_harness *harness, const dm_harness_work *work) {
   (void)harness, (void)work;
   return absent();

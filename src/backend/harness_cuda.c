@@ -71,6 +71,10 @@ void dm_harness_sense(dm_harness *harness, dm_harness_sensors *sensors) {
                                   .temperature = dm_nvml_temperature(&harness->nvml)};
 }
 
+dm_status dm_harness_ready(dm_harness *harness, const dm_kernel *kernel) {
+  return kernel->id == DM_KERNEL_jit ? dm_cuda_need_nvrtc(harness->gpu) : DM_OK;
+}
+
 /* ---- one call ---- */
 
 /* Whether to call cuBLAS with the layout in which tensor cores read i8 and TF32. For i8 it requires

@@ -40,7 +40,7 @@ static dm_status why_not(bench *b, const dm_kernel *kernel) {
   if (capability < kernel->first || capability > kernel->last)
     return dm_fail(DM_E_USAGE, "it runs on compute capability %s, this is %d.%d",
                    dm_kernel_capability(kernel, text), capability / 10, capability % 10);
-  return DM_OK;
+  return dm_harness_ready(b->harness, kernel);
 }
 
 /* Leaves out, with a warning, kernels that cannot run here; an error if none is left. */

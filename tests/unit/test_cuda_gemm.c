@@ -67,6 +67,7 @@ TEST(test_auto) {
 
 TEST(test_tiled) {
   check_kernel("tiled", false, 0);
+  check_kernel("jit", false, 0); /* skips the rest without NVRTC */
 }
 
 TEST(test_pieces) {

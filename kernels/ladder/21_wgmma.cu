@@ -28,48 +28,7 @@
 
 namespace {
 
-/* ---- the instruction: D += A B, a 64 x K tile of A by a K x N tile of B in shared memory, with D
- * in the registers of a warpgroup; K is 32 bytes of a row.  Tiles have the layout of TMA: swizzled
- * rows of 128 bytes in groups of eight, located by a descriptor.  Rows run along k, or for 16-bit
- * types also along n. ---- */
-
-/* NEXT_ROWS: bytes from eight rows to the next eight; NEXT_BLOCK: from a block of 128 bytes across
- * to the next. */
-__device__ __forceinline__ uint64_t tile_descriptor(const void *tile, int next_rows,
-                                                    int next_block) {
-  const uint64_t permuted_by_128_bytes = (uint64_t)1 << 62;
-  return permuted_by_128_bytes | (uint64_t)(next_rows >> 4) << 32 |
-         (uint64_t)(next_block >> 4) << 16 | (shared_address(tile) & 0x3FFFF) >> 4;
-}
-
-/* A descriptor BYTES further on. */
-__device__ __forceinline__ uint64_t advance(uint64_t descriptor, int bytes) {
-  return descriptor + (uint64_t)(bytes >> 4);
-}
-
-/* Needed before the first product after writing registers or shared memory. */
-__device__ __forceinline__ void begin_products() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-__device__ __forceinline__ void commit_products() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-/* Waits until all but the last PENDING groups are complete. */
-template <int PENDING> __device__ __forceinline__ void wait_for_products() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
-}
-
-/* The compiler may not move or copy D across this. */
-template <int COUNT> __device__ __forceinline__ void pin(float (&d)[COUNT]) {
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) asm volatile("" : "+f"(d[i])::"memory");
-}
-template <int COUNT> __device__ __forceinline__ void pin(int32_t (&d)[COUNT]) {
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) asm volatile("" : "+r"(d[i])::"memory");
-}
+/* ---- the instruction: the names of its operands are long, so macros write them ---- */
 
 /* Wgmma<Element, N>::add_product<N_MAJOR>(d, a, b, keep): D = A B + (keep ? D : 0).  In
  * thread t, d[4 i + 2 j + l] is row 16 (t / 32) + t % 32 / 4 + 8 j, column 8 i + 2 (t % 4) + l. */
@@ -202,6 +161,41 @@ struct WgmmaWork {
   bool accumulate, c_boxes; /* c_boxes: C is stored by TMA */
 };
 
+/* ---- clusters ---- */
+
+__device__ __forceinline__ void synchronize_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n"
+               "barrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+}
+__device__ __forceinline__ int rank_in_cluster() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/* Arrives at the corresponding barrier of block RANK of the cluster. */
+__device__ __forceinline__ void arrive_at(uint64_t *barrier, int rank) {
+  asm volatile("{\n"
+               ".reg .b32 there;\n"
+               "mapa.shared::cluster.u32 there, %0, %1;\n"
+               "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
+               "}" ::"r"(shared_address(barrier)),
+               "r"(rank)
+               : "memory");
+}
+
+/* load_box for each block of the cluster in the set of bits BLOCKS; each counts at its own barrier.
+ */
+__device__ __forceinline__ void load_box_for(int blocks, void *to, const CUtensorMap *map, int col,
+                                             int row, uint64_t *barrier) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+               ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
+               "l"(map), "r"(col), "r"(row), "r"(shared_address(barrier)),
+               "h"((unsigned short)blocks)
+               : "memory");
+}
+
 /* ---- loading: one thread ---- */
 
 /* Prefetches the box to the L2 cache. */
@@ -301,6 +295,22 @@ __device__ __forceinline__ void load_tiles(const WgmmaWork &work, WgmmaMemory<Sh
 }
 
 /* ---- storing a tile through shared memory, in boxes of 64 x 32 ---- */
+
+/* Stores the box, or adds it to global memory in the L2 cache, but for what is outside. */
+__device__ __forceinline__ void store_box(const CUtensorMap *map, const void *from, int col,
+                                          int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
+      "r"(shared_address(from)), "r"(col), "r"(row)
+      : "memory");
+}
+__device__ __forceinline__ void add_box(const CUtensorMap *map, const void *from, int col,
+                                        int row) {
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "
+               "[%0, {%2, %3}], [%1];" ::"l"(map),
+               "r"(shared_address(from)), "r"(col), "r"(row)
+               : "memory");
+}
 
 /* Makes this thread's stores to shared memory visible to TMA. */
 __device__ __forceinline__ void publish_to_bulk_copies() {
