@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Checks docs/tour.md against the sources: tour.py ROOT, or --self to check the checker.
+"""Checks docs/tour.md and the examples of CONTRIBUTING.md against the sources: tour.py ROOT, or --self to check the checker.
 
 A link [`name`](file) says that FILE defines NAME. There are at most 15 stations, each with a link into the sources, in at most 130 words.
+Each folder of tests that CONTRIBUTING.md lists has a first example of at most 40 lines, but for tests/lib.
 """
 import pathlib
 import re
 import sys
 import tempfile
 
-MOST_STATIONS, MOST_WORDS = 15, 130
+MOST_STATIONS, MOST_WORDS, MOST_LINES = 15, 130, 40
 LINK = re.compile(r"\[`([^`]+)`\]\(([^)#]+)\)")
 
 
@@ -38,6 +39,19 @@ def problems(root):
                 yield f"{title}: {link} does not define {name}"
 
 
+def unlike_examples(root):
+    rows = re.findall(r"^\| `tests/(\w+)` \|.*?\|([^|\n]*)\|$", (root / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M)
+    if not rows:
+        yield "CONTRIBUTING.md lists no folders of tests"
+    for folder, cell in rows:
+        found = LINK.search(cell)
+        file = root / found[2] if found else None
+        if folder != "lib" and not (file and file.is_file()):
+            yield f"tests/{folder} has no first example"
+        elif file and len(file.read_text(encoding="utf-8").splitlines()) > MOST_LINES:
+            yield f"{found[2]} has more than {MOST_LINES} lines"
+
+
 def check_itself():
     source = "int declared(void);\nstatic int made(int x,\n                int y) {\n  return called(x);\n}\nconst ops table = {\n};\n"
     right = "## A\nSee [`made`](../src/a.c), [`table`](../src/a.c), [`src/a.c`](../src/a.c).\n"
@@ -53,10 +67,17 @@ def check_itself():
             found = list(problems(root))
             if len(found) != wanted:
                 yield f"the checker finds {found} in {text!r}"
+        (root / "long.c").write_text("line\n" * 41)
+        for cell, wanted in (("[`a.c`](src/a.c)", 0), ("", 1), ("[`b.c`](src/b.c)", 1), ("[`long.c`](long.c)", 1)):
+            (root / "CONTRIBUTING.md").write_text(f"| `tests/unit` | what | runs | {cell} |\n")
+            found = list(unlike_examples(root))
+            if len(found) != wanted:
+                yield f"the checker finds {found} of {cell!r}"
 
 
 def main():
-    found = list(check_itself() if sys.argv[1:] == ["--self"] else problems(pathlib.Path(sys.argv[1]).resolve()))
+    root = pathlib.Path(sys.argv[1]).resolve()
+    found = list(check_itself()) if sys.argv[1:] == ["--self"] else [*problems(root), *unlike_examples(root)]
     print("\n".join(found) or "in order")
     sys.exit(1 if found else 0)
 

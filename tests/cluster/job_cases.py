@@ -6,19 +6,6 @@ import time
 
 from nodes import (JOB, RATE, Ended, check, done, log_of, on, right, shared, show, start, submit)
 
-def jobs():
-    for launcher in ("srun", "mpirun"):
-        job = submit("-N4", "--ntasks-per-node=1", JOB, "A.h5", "A.h5", f"{launcher}.h5", LAUNCHER=launcher)
-        end = done(job, 150)
-        check(end.get("ExitCode") == "0:0" and end.get("JobState") in ("COMPLETED", "COMPLETING"),
-              f"a job by {launcher} on 4 nodes", (end, log_of(job)))
-        check("ranks=4" in log_of(job) and right(f"{launcher}.h5"), "and its C is right", log_of(job))
-        # Two GPUs per node and an unspecified number of tasks are equivalent.
-        job = submit("-N2", JOB, "A.h5", "A.h5", "more.h5", "--force", LAUNCHER=launcher, RANKS_PER_NODE="2")
-        end = done(job, 150)
-        check(end.get("ExitCode") == "0:0" and "ranks=4" in log_of(job), "more ranks than Slurm has tasks",
-              (end, log_of(job)))
-
 
 def starts():
     """Without the settings of launch.sh some ranks fail in MPI_Init of Open MPI 4 (docs/cluster.md)."""

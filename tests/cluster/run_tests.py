@@ -11,6 +11,7 @@ import sys
 import time
 
 import fault_cases
+import first_case
 import job_cases
 from nodes import CLUSTER, RATE, check, environment, failures, on, shared
 
@@ -43,7 +44,7 @@ def main():
         check(subprocess.run(up, capture_output=True).returncode == 1, "a second cluster is refused")
         prepare(options.damier)
         limited = job_cases.TimeLimit()
-        for part in (job_cases.jobs, job_cases.starts, fault_cases.wrong_launches, job_cases.slow_links, job_cases.planning,
+        for part in (first_case.jobs, job_cases.starts, fault_cases.wrong_launches, job_cases.slow_links, job_cases.planning,
                      fault_cases.faults, limited.judge, fault_cases.link_down, fault_cases.slurmd_killed):
             if options.only and part.__name__ != options.only:
                 continue
