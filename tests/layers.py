@@ -19,6 +19,7 @@ ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"file"}), (r"nccl\.h", {"trans
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 DRIVES = ("engine/product.h", "engine/execute.h", "engine/endpoint.h", "engine/endpoint.h", "engine/rank_state.h")
+PLACES = ("src", "kernels", "bench")  # where the layers are
 SOURCES = (".c", ".h", ".cu", ".cuh", ".py")
 
 
@@ -54,7 +55,7 @@ def check_system(path, layer, target):
 
 def check_includes(root):
     problems, nccl = [], []
-    for folder in ("src", "kernels"):
+    for folder in PLACES:
         for file in sorted(root.glob(f"{folder}/**/*.[ch]*")):
             path = file.relative_to(root)
             layer = layer_of(path)
@@ -82,21 +83,21 @@ LOOKS_PLACE = "src/file/hdf5_has.c"
 
 def check_looks(root):
     return [f"{path}: {found.group(0)}) belongs in {LOOKS_PLACE}: an error of HDF5 is no absence"
-            for file in sorted(root.glob("src/**/*.[ch]")) if (path := file.relative_to(root).as_posix()) != LOOKS_PLACE
+            for place in ("src", "bench") for file in sorted(root.glob(f"{place}/**/*.[ch]")) if (path := file.relative_to(root).as_posix()) != LOOKS_PLACE
             for found in LOOKS.finditer(file.read_text())]
 
 
 def check_hidden(root):
     """What belongs to one place is named nowhere else."""
     return [f"{file.relative_to(root)}: {found.group(0)} belongs in {', '.join(sorted(places))}"
-            for file in sorted(root.glob("src/**/*.[ch]"))
+            for place in ("src", "bench") for file in sorted(root.glob(f"{place}/**/*.[ch]"))
             for pattern, places in HIDDEN if layer_of(file.relative_to(root)) not in places
             for found in pattern.finditer(file.read_text())]
 
 
 def units_of(root, folder):
     """Files of FOLDER by unit: a header, the .c files that begin with its name and have no longer one, and its _impl.h."""
-    files = sorted(root.glob(f"src/{folder}/*.[ch]"))
+    files = sorted(file for place in ("src/", "") for file in root.glob(f"{place}{folder}/*.[ch]"))
     names = {re.sub("_impl$", "", f.stem) for f in files if f.suffix == ".h"}
     units = {}
     for file in files:
@@ -119,7 +120,7 @@ def check_levels(root):
                 break
             below = {u: b - free for u, b in below.items() if u not in free}
         if below:
-            problems.append(f"src/{folder}: circles among " + ", ".join(
+            problems.append(f"{folder}: circles among " + ", ".join(
                 f"{u} (includes {', '.join(sorted(b))})" for u, b in sorted(below.items())))
     return problems
 
@@ -148,7 +149,7 @@ def check_rungs(root):
 
 def check_names(root):
     seen, problems = {}, []
-    for folder in ("src", "kernels", "tests", "scripts"):
+    for folder in (*PLACES, "tests", "scripts"):
         for file in sorted(root.glob(f"{folder}/**/*")):
             if file.suffix not in SOURCES or "__pycache__" in file.parts:
                 continue
@@ -199,7 +200,7 @@ def check_itself():
                "kernels/x.h": '#include "kernels/helpers/k.h"\n', "src/product/x.c": "#include <mpi.h>\n",
                "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
                "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
-               "src/bench/x.c": '#include "engine/product.h"\n', "src/core/b.c": "\n",
+               "bench/x.c": '#include "engine/product.h"\n', "src/core/b.c": "\n",
                "src/run/m_impl.h": '#include "run/l.h"\n', "src/run/m_part.c": '#include "run/l.h"\n',
                 "src/plan/x.h": '#include "bare.h"\n'}
     missed = [name for name, text in {"": "", **planted}.items()

@@ -37,7 +37,7 @@ STYLE = """<style>text { font: 13px sans-serif; fill: #555 } .name { font-weight
 def survey():
     """The folders that each folder includes."""
     includes = collections.defaultdict(set)
-    for file in [f for part in ("src", "kernels") for f in (ROOT / part).glob("**/*.[ch]*")]:
+    for file in [f for part in layers.PLACES for f in (ROOT / part).glob("**/*.[ch]*")]:
         folder = layers.layer_of(file.relative_to(ROOT))
         includes[folder] |= {quoted.split("/")[0] for quoted, _ in layers.INCLUDE.findall(file.read_text()) if quoted} - {folder}
     return includes

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "cli/session.h"
 #include "core/checked.h"
 #include "core/units.h"
 
@@ -166,4 +167,55 @@ dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, const dm
       DM_TRY(measure(&b, &p));
     }
   return DM_OK;
+}
+
+/* ---- the verb ---- */
+
+static dm_status add_count(dm_bench_scale *scale, const char *word) {
+  int64_t ranks;
+  const int last = scale->count > 0 ? scale->counts[scale->count - 1] : 0;
+  if (!dm_parse_count(word, &ranks) || ranks <= last || ranks > INT32_MAX)
+    return dm_hint(dm_fail(DM_E_USAGE, "option '--ranks': '%s'", word),
+                   "give ascending numbers of ranks, separated by commas, such as 1,2,4,8");
+  if (scale->count == DM_SCALE_COUNTS)
+    return dm_fail(DM_E_USAGE, "option '--ranks': more than %d", DM_SCALE_COUNTS);
+  scale->counts[scale->count++] = (int)ranks;
+  return DM_OK;
+}
+
+static dm_status add_series(dm_bench_scale *scale, const char *word) {
+  for (int i = 0; i < DM_SCALE_SERIES; i++) {
+    if (strcmp(word, dm_scale_series_name((dm_scale_series)i)) != 0) continue;
+    scale->series[i] = true;
+    return DM_OK;
+  }
+  return dm_fail(DM_E_USAGE, "option '--series': '%s' is not one of strong, memory, work", word);
+}
+
+static dm_status find_scale(const dm_call *call, dm_bench_scale *scale) {
+  int64_t mnk[3];
+  char word[96];
+  DM_TRY(dm_cli_dimensions(call, DM_BENCH_SIZE, mnk));
+  const char *counts = call->own.sizes[0] ? call->own.sizes : NULL, *series = call->own.series;
+  while (dm_next_word(&counts, ',', word)) DM_TRY(add_count(scale, word));
+  while (dm_next_word(&series, ',', word)) DM_TRY(add_series(scale, word));
+  scale->base.size = (dm_kernel_size){mnk[0], mnk[1], mnk[2]};
+  return DM_OK;
+}
+
+static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)record;
+  dm_bench_scale scale = *(const dm_bench_scale *)shared;
+  const dm_kernel_size size = scale.base.size;
+  scale.base = dm_bench_wishes(call);
+  scale.base.size = size;
+  if (!dm_cli_given(call, "time")) scale.base.limit = 10; /* for each measurement */
+  DM_TRY(dm_comm_agree(run->world, dm_bench_find_place(call, &scale.base)));
+  return dm_bench_scale_run(run, &scale, call);
+}
+
+int dm_bench_verb_scale(dm_call *call) {
+  dm_bench_scale scale = {.count = 0};
+  dm_status prepared = dm_cli_ramp(call) ? find_scale(call, &scale) : DM_OK;
+  return dm_bench_job(call, prepared, bench_scale, &scale, sizeof scale);
 }

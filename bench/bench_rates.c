@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "cli/session.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
@@ -16,6 +17,7 @@
 #include "engine/equation.h"
 #include "engine/setup.h"
 #include "file/batch.h"
+#include "options/request.h"
 #include "plan/grid_cost.h"
 #include "run/facts.h"
 #include "run/record.h"
@@ -364,4 +366,19 @@ dm_status dm_bench_rates_run(dm_run *run, const dm_bench_rates *wanted, dm_recor
   DM_TRY(measure(run, wanted, &setup, &machine));
   return dm_comm_agree(run->world,
                        run->rank == 0 ? report(run, wanted, &setup, &machine, record) : DM_OK);
+}
+
+/* ---- the verb ---- */
+
+static dm_status bench_rates(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)shared;
+  const dm_settings *s = &call->settings;
+  dm_bench_rates bench = {.engine = dm_request_engine(s)};
+  snprintf(bench.output, sizeof bench.output, "%s", call->own.rates_file);
+  snprintf(bench.files, sizeof bench.files, "%s", call->own.files);
+  return dm_bench_rates_run(run, &bench, record);
+}
+
+int dm_bench_verb_rates(dm_call *call) {
+  return dm_bench_job(call, DM_OK, bench_rates, NULL, 0);
 }

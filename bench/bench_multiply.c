@@ -6,12 +6,16 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "backend/backend.h"
 #include "backend/gpu_list.h"
 #include "bench/bench.h"
+#include "bench/kernel_choice.h"
+#include "cli/session.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/element.h"
+#include "options/request.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 #include "product/measured.h"
@@ -410,4 +414,90 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm
   dm_status status = dm_multiply_run(run, multiply, record);
   if (!status || status->agreed) free(b.seconds);
   return status;
+}
+
+/* ---- the verb ---- */
+
+enum { FROM_HOST = 1, FROM_DEVICE = 2 }; /* as in the table of options */
+
+dm_status dm_bench_find_place(const dm_call *call, dm_bench_multiply *wanted) {
+  const dm_settings *s = &call->settings;
+  const dm_backend_ops *ops = dm_backend_auto();
+  wanted->from_host = call->own.from == FROM_HOST;
+  wanted->from_device = call->own.from == FROM_DEVICE;
+  if (!wanted->from_device) return DM_OK;
+  if (s->backend != 0) DM_TRY(dm_backend_find(wanted->engine.backend, &ops));
+  if (ops->device_memory) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_DEVICE, "--from device: the %s backend has no memory of its own", ops->name),
+      "use --from host, or a build with CUDA on a node with a GPU");
+}
+
+/* The sizes to measure; at most one of the options may state them. */
+static dm_status find_sizes(const dm_call *call, dm_kernel_sizes *sizes) {
+  static const char *const stating[] = {"size", "m", "n", "k"};
+  const bool listed = dm_cli_given(call, "sizes");
+  int64_t mnk[3];
+  for (int i = 0; i < 4 && listed; i++)
+    if (dm_cli_given(call, stating[i]))
+      return dm_fail(DM_E_USAGE, "--%s cannot be combined with --sizes", stating[i]);
+  if (listed)
+    return dm_context(dm_kernel_sizes_parse(call->own.bench.sizes, sizes), "option '--sizes'");
+  DM_TRY(dm_cli_dimensions(call, DM_BENCH_SIZE, mnk));
+  sizes->count = 1;
+  sizes->list[0] = (dm_kernel_size){mnk[0], mnk[1], mnk[2]};
+  return DM_OK;
+}
+
+/* One size and its record; a product that fails its verification is reported like any other. */
+static dm_status bench_size(dm_run *run, const dm_call *call, dm_bench_multiply *wanted,
+                            const dm_kernel_size *size) {
+  dm_record *record = NULL;
+  wanted->size = *size;
+  DM_TRY(dm_comm_agree(run->world, dm_record_new(call->verb->name, call->command, &record)));
+  dm_status status = dm_bench_multiply_run(run, wanted, record, NULL);
+  const bool judged = status && status->code == DM_E_VERIFY && status->agreed;
+  if (!status || judged) {
+    dm_status reported = run->rank == 0 ? dm_cli_publish(call, record) : DM_OK;
+    status = dm_status_first(status, dm_comm_agree(run->world, reported));
+  }
+  dm_record_free(record);
+  return status;
+}
+
+dm_bench_multiply dm_bench_wishes(const dm_call *call) {
+  const dm_settings *s = &call->settings;
+  const dm_equation equation = dm_request_equation(s);
+  return (dm_bench_multiply){
+      .type = (dm_dtype)s->type,
+      .type_c = dm_cli_given(call, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
+      .compute = (int)s->compute,
+      .accumulate = equation.accumulate,
+      .accumulate_stated = equation.accumulate_stated,
+      .engine = dm_request_engine(s),
+      .verify = s->verify,
+      .against_library = call->own.against_library,
+      .warmup = (int)call->own.warmup,
+      .repetitions = (int)call->own.runs,
+      .precision = call->own.precision,
+      .limit = call->own.budget,
+      .seed = (uint64_t)call->own.seed,
+      .check_seed = dm_request_check_seed(s),
+  };
+}
+
+static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  (void)record;
+  const dm_kernel_sizes *sizes = shared;
+  dm_bench_multiply wanted = dm_bench_wishes(call);
+  DM_TRY(dm_comm_agree(run->world, dm_bench_find_place(call, &wanted)));
+  for (int64_t i = 0; i < sizes->count; i++)
+    DM_TRY(bench_size(run, call, &wanted, &sizes->list[i]));
+  return DM_OK;
+}
+
+int dm_bench_verb_multiply(dm_call *call) {
+  dm_kernel_sizes sizes = {.count = 0};
+  dm_status prepared = dm_cli_ramp(call) ? find_sizes(call, &sizes) : DM_OK;
+  return dm_bench_job(call, prepared, bench_multiply, &sizes, sizeof sizes);
 }

@@ -7,15 +7,17 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "cli/session.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
 #include "engine/links.h"
 #include "engine/setup.h"
+#include "options/request.h"
 #include "run/record.h"
 
-enum { MOST_GATHERS = 2000, MOST_REPETITIONS = 1000 };
+enum { MOST_GATHERS = 2000 };
 
 static const double moment = 0.01; /* least seconds of a repetition with small pieces */
 
@@ -152,7 +154,7 @@ static dm_status measure(const bench *b, dm_link *link, int size, link_way way, 
   const dm_comm *group = link->exchange.group, *all = way == TOGETHER ? b->run->world : group;
   const int repetitions = b->wanted->repetitions;
   const int64_t bytes = b->wanted->bytes[size];
-  double seconds[MOST_REPETITIONS];
+  double seconds[DM_BENCH_MOST];
   int count;
   set_senders(link, senders, bytes);
   DM_TRY(choose_count(link, all, &count));
@@ -360,4 +362,26 @@ dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, const dm
   free(b.mine);
   if (b.setup.backend) dm_setup_close(&b.setup);
   return status;
+}
+
+/* ---- the verb ---- */
+
+static dm_status read_links(const dm_call *call, dm_bench_links *wanted) {
+  *wanted = (dm_bench_links){.repetitions = (int)call->own.repetitions};
+  if (call->own.repetitions > DM_BENCH_MOST)
+    return dm_fail(DM_E_USAGE, "option '--repetitions': at most %d", DM_BENCH_MOST);
+  return dm_context(dm_bench_links_sizes(call->own.pieces, wanted), "option '--bytes'");
+}
+
+static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+  dm_bench_links *wanted = shared;
+  (void)record;
+  wanted->engine = dm_request_engine(&call->settings);
+  return dm_bench_links_run(run, wanted, call);
+}
+
+int dm_bench_verb_links(dm_call *call) {
+  dm_bench_links wanted = {.sizes = 0};
+  dm_status prepared = dm_cli_ramp(call) ? read_links(call, &wanted) : DM_OK;
+  return dm_bench_job(call, prepared, bench_links, &wanted, sizeof wanted);
 }

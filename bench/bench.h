@@ -1,4 +1,8 @@
-/* bench: measures the performance of this machine in comparable numbers. */
+/* bench: measures the performance of this machine in comparable numbers, a file for each
+ * measurement: bench_multiply.c, bench_scale.c, bench_links.c, bench_rates.c, bench_kernels.c. Each
+ * has a verb, which reads its options (bench_kernels_verb.c for the last), and a collective
+ * function, which publishes records of one form (docs/records.md). Products are those of the
+ * pipeline. */
 #ifndef DM_BENCH_BENCH_H
 #define DM_BENCH_BENCH_H
 
@@ -84,6 +88,27 @@ typedef struct dm_bench_scale {
 dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *scale, const dm_call *call);
 
 const char *dm_scale_series_name(dm_scale_series series); /* "strong", "memory", "work" */
+
+/* ---- the harness (bench.c) ---- */
+
+enum { DM_BENCH_SIZE = 2048, DM_BENCH_MOST = 1000 }; /* default size; most repetitions */
+
+typedef dm_status dm_bench_measure(dm_run *run, const dm_call *call, void *shared,
+                                   dm_record *record);
+
+/* With the GPUs of --gpus, if it is given. RUN publishes records of its own if it has SHARED data,
+ * of BYTES. */
+int dm_bench_job(dm_call *call, dm_status prepared, dm_bench_measure *run, void *shared,
+                 size_t bytes);
+
+/* ---- what bench multiply and bench scale are asked (bench_multiply.c) ---- */
+
+/* All wishes except the sizes and the place of the operands. */
+dm_bench_multiply dm_bench_wishes(const dm_call *call);
+
+/* Where operands start. auto leaves the choice to the planner: GPU memory as far as the shares fit
+ * and can be gathered there. */
+dm_status dm_bench_find_place(const dm_call *call, dm_bench_multiply *wanted);
 
 /* ---- the verbs of damier-bench; each returns the exit code ---- */
 
