@@ -42,9 +42,6 @@ static dm_status check_form(const dm_settings *s) {
                    "--missing mean and complete can be reduced");
   if (s->verify_files || dm_given(s, "verify-written"))
     return dm_fail(DM_E_USAGE, "--verify-files and --verify-written apply to a C that is stored");
-  if (s->reproducible)
-    return dm_hint(dm_fail(DM_E_USAGE, "--reproducible applies to a C that is stored"),
-                   "the tiles of a reduction, and with them the last bits, follow from the memory");
   return dm_output_is_npy(&s->output) ? dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
                                                 "name an HDF5 or .npz file: -o C.h5")
                                       : DM_OK;

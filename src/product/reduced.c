@@ -21,7 +21,8 @@
 enum {
   SHARE = 4, /* a part of a rank's memory for its rows of a tile, and at most */
   DIAGONAL_STEP = 1024,
-  TILE_BYTES = 1 << 28 /* so many: more would only take longer to clear */
+  TILE_BYTES = 1 << 28,        /* so many: more would only take longer to clear */
+  REPRODUCIBLE_BYTES = 1 << 26 /* of a tile, on all ranks together */
 };
 
 /* Elements of C that a thread compares, or makes distances of, in a second: assumed. */
@@ -179,22 +180,37 @@ static dm_status reduced_compute_row(reduced *r, int64_t i) {
 
 /* ---- memory ---- */
 
-static dm_status reduced_choose_step(reduced *r) {
+/* Rows and columns of most tiles of which none has more than BYTES on any of RANKS. */
+static int64_t reduced_step_of(const reduced *r, int64_t bytes, int ranks) {
   const dm_problem *p = &r->problem;
   const int64_t size = dm_dtype_size(r->tile), longest = dm_max(p->m, p->n);
-  const int64_t bytes = dm_max(size, dm_min(TILE_BYTES, r->share / SHARE));
   int64_t step = r->diagonal ? dm_min(longest, DIAGONAL_STEP) : longest;
-  while (step > 1 && (double)dm_ceil_div(dm_min(step, p->m), r->run->ranks) *
-                             (double)dm_min(step, p->n) * (double)size >
-                         (double)bytes)
+  while (step > 1 && (double)dm_ceil_div(dm_min(step, p->m), ranks) * (double)dm_min(step, p->n) *
+                             (double)size >
+                         (double)dm_max(bytes, size))
     step = dm_ceil_div(step, 2);
   const int64_t even = dm_ceil_div(longest, dm_ceil_div(longest, step)); /* alike, and aligned */
-  r->step = step < longest ? dm_round_up(even, 8) : longest;
+  return step < longest ? dm_round_up(even, 8) : longest;
+}
+
+/* With --reproducible whatever the memory and the ranks: bits of C follow from its tiles. */
+static dm_status reduced_choose_step(reduced *r) {
+  const dm_problem *p = &r->problem;
+  const bool reproducible = r->multiply->engine.wishes.reproducible;
+  r->step = reproducible ? reduced_step_of(r, REPRODUCIBLE_BYTES, 1)
+                         : reduced_step_of(r, dm_min(TILE_BYTES, r->share / SHARE), r->run->ranks);
   if (r->state.step > 0) r->step = r->state.step; /* that of the tiles that are taken */
   DM_TRY(dm_comm_max_i64(r->run->world, &r->step, 1));
   DM_TRY(dm_bytes_of(dm_ceil_div(dm_min(r->step, p->m), r->run->ranks), dm_min(r->step, p->n),
-                     (int)size, &r->tile_bytes));
-  return dm_comm_agree(r->run->world, dm_buffer_alloc(dm_max(1, r->tile_bytes), &r->rows));
+                     (int)dm_dtype_size(r->tile), &r->tile_bytes));
+  dm_status status = DM_OK;
+  if (reproducible && r->tile_bytes > r->share / 2)
+    status =
+        dm_hint(dm_fail(DM_E_FIT, "the tiles of a reproducible reduction do not fit in memory"),
+                "more memory, or more ranks; without --reproducible tiles are as small as "
+                "needed");
+  if (!status) status = dm_buffer_alloc(dm_max(1, r->tile_bytes), &r->rows);
+  return dm_comm_agree(r->run->world, status);
 }
 
 static dm_status reduced_open_one(reduced *r, int which, int64_t room) {

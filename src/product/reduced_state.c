@@ -18,7 +18,7 @@
 #include "product/checkpoint_impl.h"
 
 static const char ending[] = ".damier-kept", unfinished[] = ".damier-kept-n";
-static const char magic[8] = "DMKEPT1";
+static const char magic[8] = "DMKEPT2";
 
 /* What the file begins with; its last 8 bytes are a checksum of all before. */
 typedef struct state_header {

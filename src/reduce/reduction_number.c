@@ -1,21 +1,21 @@
-/* A number for each line. Sums keep what rounding loses (Neumaier 1974); squares are summed times a
- * power of two, so that no norm overflows or vanishes that a number of f64 can be. */
+/* A number for each line: its extreme, its sum, or what else is said in few words. */
 #include <math.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
 #include "reduce/reduction_impl.h"
+#include "reduce/wide_sum.h"
 
+/* The extreme, or the element of the diagonal, and where it is, or -1; or what is not NaN. */
 typedef struct number {
-  double value; /* the extreme; the sum, or that of squares times 2 to the power of -2 EXPONENT */
-  double lost;  /* by rounding */
-  int64_t index, count; /* of the extreme; of what is not NaN */
-  int64_t exponent;
+  double value;
+  int64_t index, count;
 } number;
 
 typedef struct numbers {
   number *of;
+  dm_wide_sum *sums; /* of SUM, MEAN and NORM, which have no others */
   void *result;
 } numbers;
 
@@ -24,12 +24,22 @@ static bool is_extreme(dm_reduction_kind kind) {
          kind == DM_REDUCE_ARGMIN;
 }
 
+static bool is_sum(dm_reduction_kind kind) {
+  return kind == DM_REDUCE_SUM || kind == DM_REDUCE_MEAN || kind == DM_REDUCE_NORM;
+}
+
+/* Bytes for a line. */
+static int64_t number_size(const dm_reducer *r) {
+  return is_sum(r->what.kind) ? (int64_t)sizeof(dm_wide_sum) : (int64_t)sizeof(number);
+}
+
 static dm_status number_open(dm_reducer *r, int64_t room) {
   numbers *n;
   DM_TRY(dm_buffer_table(1, &n));
   r->kept = n;
-  if (r->lines > room / (int64_t)sizeof *n->of)
+  if (r->lines > room / number_size(r))
     return dm_fail(DM_E_FIT, "the numbers of %lld lines do not fit in memory", (long long)r->lines);
+  if (is_sum(r->what.kind)) return dm_buffer_table(r->lines, &n->sums);
   DM_TRY(dm_buffer_table(r->lines, &n->of));
   for (int64_t i = 0; i < r->lines; i++) n->of[i].index = -1;
   return DM_OK;
@@ -39,6 +49,7 @@ static void number_close(dm_reducer *r) {
   numbers *n = r->kept;
   if (!n) return;
   free(n->of);
+  free(n->sums);
   free(n->result);
   free(n);
 }
@@ -54,55 +65,37 @@ static void number_add_extreme(dm_reduction_kind kind, number *to, double value,
   to->index = index;
 }
 
-static void number_add_term(number *to, double value) {
-  const double sum = to->value + value;
-  if (isfinite(sum)) /* Inf is the sum, whatever is lost */
-    to->lost += fabs(to->value) >= fabs(value) ? to->value - sum + value : value - sum + to->value;
-  to->value = sum;
-}
-
-/* Changes the scale of a sum of squares to EXPONENT. */
-static void rescale(number *to, int64_t exponent) {
-  to->value = ldexp(to->value, (int)(2 * (to->exponent - exponent)));
-  to->lost = ldexp(to->lost, (int)(2 * (to->exponent - exponent)));
-  to->exponent = exponent;
-}
-
-/* Squares of such magnitudes can be summed as they are. */
-static const double small = 0x1p-480, large = 0x1p480;
-
-static void number_add_square(number *to, double value) {
-  const double size = fabs(value);
-  if (size == 0.0) return;
-  const bool plain = (size >= small && size <= large) || !isfinite(size);
-  if (plain && to->exponent == 0) {
-    number_add_term(to, size * size);
-    return;
+static void number_add_sums(const dm_reducer *r, const dm_piece *p, int64_t *nans) {
+  const numbers *n = r->kept;
+  const bool squares = r->what.kind == DM_REDUCE_NORM;
+  for (int64_t i = 0; i < p->count; i++) {
+    dm_wide_sum *to = &n->sums[dm_piece_line(p, i)];
+    *nans += isnan(p->values[i]);
+    if (squares)
+      dm_wide_add_square(to, p->values[i]);
+    else
+      dm_wide_add(to, p->values[i]);
   }
-  const int64_t exponent = plain ? 0 : ilogb(size);
-  const bool empty = to->value == 0.0;
-  if (empty || exponent > to->exponent) rescale(to, exponent);
-  const double scaled = ldexp(size, (int)-to->exponent);
-  number_add_term(to, scaled * scaled);
 }
 
 static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
+  if (is_sum(kind)) {
+    number_add_sums(r, p, nans);
+    return DM_OK;
+  }
   for (int64_t i = 0; i < p->count; i++) {
-    if (kind == DM_REDUCE_DIAGONAL && dm_piece_line(p, i) != dm_piece_index(p, i)) continue;
-    number *to = &n->of[dm_piece_line(p, i)];
-    const double value = p->values[i];
-    const bool nan = isnan(value);
+    const int64_t line = dm_piece_line(p, i), index = dm_piece_index(p, i);
+    if (kind == DM_REDUCE_DIAGONAL && line != index) continue;
+    number *to = &n->of[line];
+    const bool nan = isnan(p->values[i]);
     *nans += nan;
     to->count += !nan;
-    if (is_extreme(kind)) {
-      if (!nan) number_add_extreme(kind, to, value, dm_piece_index(p, i));
-    } else if (kind == DM_REDUCE_NORM) {
-      number_add_square(to, value);
-    } else if (kind != DM_REDUCE_COUNT) {
-      number_add_term(to, value);
-    }
+    if (kind == DM_REDUCE_DIAGONAL)
+      *to = (number){.value = p->values[i], .index = index};
+    else if (is_extreme(kind) && !nan)
+      number_add_extreme(kind, to, p->values[i], index);
   }
   return DM_OK;
 }
@@ -115,25 +108,26 @@ static dm_status number_settle(dm_reducer *r) {
 }
 
 static int number_states(dm_reducer *r, dm_reduce_state list[DM_REDUCE_STATES]) {
-  list[0] = (dm_reduce_state){((numbers *)r->kept)->of, r->lines * (int64_t)sizeof(number)};
+  const numbers *n = r->kept;
+  list[0] = (dm_reduce_state){n->sums ? (void *)n->sums : n->of, r->lines * number_size(r)};
   return 1;
 }
 
 static dm_status number_absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STATES]) {
-  numbers *n = r->kept;
+  const numbers *n = r->kept;
   for (int64_t i = 0; i < r->lines; i++) {
-    number *to = &n->of[i], one = ((const number *)list[0].data)[i];
-    to->count += one.count;
-    if (is_extreme(r->what.kind)) {
-      if (one.index >= 0) number_add_extreme(r->what.kind, to, one.value, one.index);
+    if (n->sums) {
+      dm_wide_join(&n->sums[i], &((const dm_wide_sum *)list[0].data)[i]);
       continue;
     }
-    if (to->value == 0.0) to->exponent = one.exponent;
-    const int64_t exponent = one.value == 0.0 ? to->exponent : dm_max(to->exponent, one.exponent);
-    rescale(to, exponent);
-    rescale(&one, exponent);
-    number_add_term(to, one.value);
-    number_add_term(to, one.lost);
+    number *to = &n->of[i];
+    const number one = ((const number *)list[0].data)[i];
+    to->count += one.count;
+    if (one.index < 0) continue;
+    if (r->what.kind == DM_REDUCE_DIAGONAL)
+      *to = one;
+    else
+      number_add_extreme(r->what.kind, to, one.value, one.index);
   }
   return DM_OK;
 }
@@ -145,14 +139,15 @@ static int64_t number_kept(const dm_reducer *r) {
 }
 
 static int64_t number_bytes(const dm_reducer *r) {
-  return r->lines * (int64_t)sizeof(number);
+  return r->lines * number_size(r);
 }
 
-static double number_value(const dm_reducer *r, const number *of) {
+static double number_value(const dm_reducer *r, int64_t line) {
+  const numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
-  const double sum = isfinite(of->value) ? of->value + of->lost : of->value;
-  if (is_extreme(kind)) return of->index < 0 ? (double)NAN : of->value;
-  if (kind == DM_REDUCE_NORM) return ldexp(sqrt(sum), (int)of->exponent);
+  if (!n->sums) return n->of[line].index < 0 ? (double)NAN : n->of[line].value;
+  if (kind == DM_REDUCE_NORM) return dm_wide_root(&n->sums[line]);
+  const double sum = dm_wide_value(&n->sums[line]);
   const int64_t length = r->length - r->what.no_self;
   return kind == DM_REDUCE_MEAN ? sum / (double)length : sum;
 }
@@ -166,7 +161,7 @@ static dm_status number_result(dm_reducer *r, dm_dtype type,
     if (counts)
       ((int64_t *)n->result)[i] = r->what.kind == DM_REDUCE_COUNT ? n->of[i].count : n->of[i].index;
     else
-      ((double *)n->result)[i] = number_value(r, &n->of[i]);
+      ((double *)n->result)[i] = number_value(r, i);
   }
   (void)type; /* sums of f32 have more digits than f32 */
   arrays[0] = (dm_reduced_array){
