@@ -61,6 +61,9 @@ int dm_cli_pca(dm_call *call);
 int dm_cli_svd(dm_call *call);
 int dm_cli_plan(dm_call *call);
 int dm_cli_plan_components(dm_call *call);
+
+/* Whether C is not stored, or of distances: product/reduced.h. */
+bool dm_cli_is_reduced(const dm_call *call);
 int dm_cli_verify_components(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);

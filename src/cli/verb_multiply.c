@@ -25,7 +25,7 @@ static dm_status check_protection(const dm_settings *s) {
 
 /* Checks that need no file, on every rank. */
 static dm_status check(const dm_call *call, dm_product_files *f) {
-  if (!dm_cli_given(call, "output"))
+  if (!dm_cli_given(call, "output") && call->verb->bit != DM_VERB_PLAN)
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
   if (call->settings.verify_files && !call->settings.verify)
     return dm_fail(DM_E_USAGE, "--verify-files and --no-verify cannot be combined");
@@ -88,10 +88,21 @@ static bool starts_early(const dm_call *call, const dm_product_files *f) {
          (f->b.rows > 0 && dm_standard_lines(&equation.standard[1]) != DM_NO_LINES);
 }
 
-static bool is_reduced(const dm_call *call) {
+bool dm_cli_is_reduced(const dm_call *call) {
   dm_reductions kept;
   dm_request_kept(&call->settings, &kept);
   return kept.count > 0 || dm_request_equation(&call->settings).distance.kind != DM_NO_DISTANCE;
+}
+
+/* A product that is only planned may have no output. */
+static dm_status inspect(const dm_call *call, dm_product_files *f) {
+  const dm_settings *s = &call->settings;
+  const dm_log log = dm_cli_log(call);
+  const dm_equation equation = dm_request_equation(s);
+  dm_problem problem;
+  if (call->verb->bit != DM_VERB_PLAN) return dm_request_inspect_files(s, &log, call->operands, f);
+  DM_TRY(dm_request_inspect_operands(s, &log, call->operands, f, &problem));
+  return dm_request_inspect_vectors(s, &log, &equation, &f->a, &f->b, &f->vectors);
 }
 
 int dm_cli_multiply(dm_call *call) {
@@ -99,15 +110,13 @@ int dm_cli_multiply(dm_call *call) {
   dm_status status = dm_buffer_table(1, &f);
   if (!status) status = check(call, f);
   if (status) return dm_cli_finish(call, status);
-  const dm_log log = dm_cli_log(call);
   dm_status prepared = DM_OK;
-  if (dm_cli_ramp(call))
-    prepared = dm_request_inspect_files(&call->settings, &log, call->operands, f);
+  if (dm_cli_ramp(call)) prepared = inspect(call, f);
   dm_gpu_choice gpus = {.ranks = 1};
   if (!prepared && !call->own.dry_run) prepared = take_gpus(call, f, &gpus);
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   int code;
-  if (call->own.dry_run && !is_reduced(call))
+  if (call->own.dry_run && !dm_cli_is_reduced(call))
     code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
   else
     code = dm_cli_run_job(

@@ -374,7 +374,9 @@ static dm_status plan(dm_call *call) {
   dm_problem problem;
   dm_machine machine;
   dm_plan best, candidates[SHOWN];
+  dm_reductions kept;
   int ranks = 0, found = 0;
+  DM_TRY(dm_request_reductions(&call->settings, &kept)); /* none */
   DM_TRY(dm_cli_open_reports(call));
   DM_TRY(describe_problem(call, &problem));
   if (call->own.slurm) {
@@ -392,6 +394,31 @@ static dm_status plan(dm_call *call) {
     DM_TRY(dm_plan_report(&best, candidates, found, &machine, dm_cli_out(call)));
   if (dm_cli_level(call) >= DM_LOG_NOTE) write_gpus(&gpus, dm_cli_out(call));
   return publish(call, &best, &machine, &gpus);
+}
+
+/* A C that is not stored, or of distances: what --dry-run of the product says, on the ranks that
+ * there are. PRODUCT: "gram", ..., or "" of two matrices. */
+static int plan_reduced(dm_call *call, const char *product) {
+  static const char *const others[] = {"ranks", "machine", "slurm", "partition", "within"};
+  const bool one = product[0] != '\0';
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (dm_cli_given(call, others[i]))
+      return dm_cli_finish(
+          call, dm_hint(dm_fail(DM_E_USAGE, "--%s does not apply to what is kept of C", others[i]),
+                        "it is planned for this job: mpirun -n 4 damier plan ..."));
+  if (call->operand_count != 2)
+    return dm_cli_finish(call,
+                         dm_hint(dm_fail(DM_E_USAGE, "what is kept of C is planned for files"),
+                                 one ? "damier plan %s X.h5" : "damier plan A.h5 B.h5", product));
+  if (one) {
+    call->operands++;
+    call->operand_count = 1;
+  }
+  call->own.dry_run = true;
+  return strcmp(product, "gram") == 0  ? dm_cli_gram(call)
+         : strcmp(product, "cov") == 0 ? dm_cli_cov(call)
+         : strcmp(product, "cor") == 0 ? dm_cli_cor(call)
+                                       : dm_cli_multiply(call);
 }
 
 /* "damier plan gram [X.h5]", or cov or cor: the product of X with itself. The pass of X for its
@@ -415,6 +442,7 @@ int dm_cli_plan(dm_call *call) {
   const bool of_itself =
       strcmp(first, "gram") == 0 || strcmp(first, "cov") == 0 || strcmp(first, "cor") == 0;
   if (strcmp(first, "pca") == 0 || strcmp(first, "svd") == 0) return dm_cli_plan_components(call);
+  if (plans && dm_cli_is_reduced(call)) return plan_reduced(call, of_itself ? first : "");
   if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   return dm_cli_finish(call, of_itself ? plan_itself(call, first) : plan(call));
 }

@@ -339,6 +339,21 @@ def dry_runs(folder, damier):
     tiles = [int(out.split(" tiles=")[1].split()[0]) for out in (planned, done)]
     expect(tiles[0] == tiles[1] > 1, f"{tiles} tiles")
     run(damier, 1, *words[:3], folder / "t.h5", *words[4:], "--top", 4000, "--dry-run", expect=5)
+    # plan says the same without an output, of distances, too, and of a C of one column
+    memory = words[-2:]
+    same = run(damier, 2, "plan", *words[:2], *memory, "--top", 5)
+    kept = [line for line in planned.splitlines() if "predicted" not in line and "damier:" not in line]
+    expect([line for line in same.splitlines() if "predicted" not in line and "damier:" not in line] == kept, f"{planned}{same}")
+    with h5py.File(folder / "v.h5", "w") as file:
+        file["tall"], file["v"] = np.ones((200000, 3), "f4"), np.ones((3, 1), "f4")
+    for more, size in (([f"{folder}/v.h5:/tall", f"{folder}/v.h5:/v", "--reduce", "max"], "1.53 MiB"),
+                       ([*words[:2], "--metric", "euclidean"], "122 MiB"),
+                       (["cor", folder / "x.h5", "--below", 0.5], "as many elements as are beyond the threshold")):
+        out = run(damier, 1, "plan", *more)
+        expect(size in out.split("size of the result")[1].splitlines()[0] and "\npredicted " in out, out)
+    for more in (["gram", folder / "x.h5", "--top", 2, "--ranks", 2], ["gram", "--m", 9, "--top", 2], ["gram", folder / "x.h5", "--no-self"],
+                 [folder / "x.h5", folder / "x.h5", "--op-a", "t", "--top", 2, "--no-self"]):
+        run(damier, 1, "plan", *more, expect=2)
 
 
 def without_room(folder, damier):
