@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Doubles one size of a command or call at a time, and tells where processor time grows faster than the work.
 
-    scripts/bench/growth.py --damier build/release/damier -o docs/results/growth.jsonl --table docs/results/growth.md
+    scripts/bench/growth.py --damier build/release/damier -o docs/results/growth.jsonl       results.py makes a table of the records
 
 Every case doubles m, n, k, rows, columns, chunks, files, entries of a list, batches or ranks five times. The least processor time of
 some turns counts, less that of the command's smallest size, an eighth of the first. A case is bad if its time grows by more than 1.3
@@ -154,7 +154,6 @@ def report(options, about, kind, verb, axis, sizes, seconds, base, work):
                                     "smallest_s": base, "work_per_doubling": work, "growth": found})
     print(f"{kind:7} {verb:9} {axis:24} {sizes[0]:>8} to {sizes[-1]:>8}", *[f"{s:7.3f}" for s in seconds], f"{found:6.2f}",
           "TOO FAST" if found > MOST else "", flush=True)
-    return f"| {kind} | `{verb}` | {axis} | {sizes[0]} | {sizes[-1]} | {seconds[0]:.3f} | {seconds[-1]:.3f} | {work} | {found:.2f} |\n"
 
 
 def of_files(options, about, folder, case):
@@ -162,7 +161,7 @@ def of_files(options, about, folder, case):
     for size in [max(1, case.first // 8), *sizes]:
         words = case.words(folder, size, options.damier) if case.verb == "verify" else case.words(folder, size)
         seconds.append(least(lambda w=words: run([options.damier, *w, "-q"]), options.turns))
-    return report(options, about, "files", case.verb, case.axis, sizes, seconds[1:], seconds[0], case.work)
+    report(options, about, "files", case.verb, case.axis, sizes, seconds[1:], seconds[0], case.work)
 
 
 def of_arrays(options, about, verb, axis, first, work):
@@ -170,27 +169,20 @@ def of_arrays(options, about, verb, axis, first, work):
     script = ARRAYS.format(package=str(ROOT / "python"), work=work)
     once = [least(lambda n=size: subprocess.run([sys.executable, "-c", script, str(n)], check=True), options.turns)
             for size in [max(1, first // 8), *sizes]]
-    return report(options, about, "arrays", verb, axis, sizes, once[1:], once[0], 2)
+    report(options, about, "arrays", verb, axis, sizes, once[1:], once[0], 2)
 
 
 def main():
-    options = options_of(__doc__, "growth.jsonl", damier="build/release/damier", table="growth.md", turns=3, only="")
+    options = options_of(__doc__, "growth.jsonl", damier="build/release/damier", turns=3, only="")
     options.damier = str(pathlib.Path(options.damier).resolve())
     about = made_by(code_of(options.damier), cores=cores())
-    rows = []
     with tempfile.TemporaryDirectory() as name:
         for case in CASES:
             if options.only in f"files {case.verb} {case.axis}":
-                rows.append(of_files(options, about, pathlib.Path(name), case))
+                of_files(options, about, pathlib.Path(name), case)
     for call in CALLS:
         if options.only in f"arrays {call[0]} {call[1]}":
-            rows.append(of_arrays(options, about, *call))
-    pathlib.Path(options.table).write_text(
-        "# Growth\n\nProcessor seconds, least of some turns, of commands and of calls on arrays, whose size is doubled five times. The last column is\n"
-        "the growth of the time, less that of a small size, per doubling, over that of the work, on average over the last three doublings; more\n"
-        "than 1.3 is a fault. The times include the start of the command and, for arrays, of Python. To repeat it:\n\n"
-        "    scripts/bench/growth.py --damier build/release/damier -o docs/results/growth.jsonl --table docs/results/growth.md\n\n"
-        "| of | what | doubled | from | to | s | s | work | growth |\n|---|---|---|---|---|---|---|---|---|\n" + "".join(rows), encoding="utf-8")
+            of_arrays(options, about, *call)
 
 
 start(main)

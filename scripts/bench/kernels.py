@@ -2,7 +2,7 @@
 """One GPU: every kernel of the registry, compared with cuBLAS, copies or plain reading, for the tables of docs/kernels.md.
 
     scripts/bench/kernels.py                                                    all parts: ten minutes on an H200, most for slow rungs
-    scripts/bench/kernels.py --only large --output docs/results/ladder.jsonl    the ladder alone
+    scripts/bench/kernels.py --only large jit --output docs/results/ladder.jsonl    the ladder alone
 
 A kernel that fails its check is not timed; the others are, and the script fails at the end.
 """
@@ -23,6 +23,7 @@ def fast(kinds, words):
 
 PARTS = {
     "large": [f"gemm --type {TYPES} --sizes 8192 --limit 2"],
+    "jit": ["gemm --type f32,f64,bf16 --kernel tiled_32,jit --sizes 8192;8191;4096,4096,4;4096,4096,16;4096,4096,33;512;100"],
     "huge": fast(TYPES, "--sizes 16384 --limit 8"),
     "classical": [f"gemm --type {TYPES} --sizes 128:4096:x2 --settle 0.2 --limit 1"],
     "along-k": fast("tf32,i8", "--sizes 8192;16384 --along-k"),

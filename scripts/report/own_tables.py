@@ -183,6 +183,18 @@ def rungs(records):
     return lines[:-1] + origin(mine)
 
 
+def compiled(records):
+    """What exact sizes gain: jit beside the same kernel from the build."""
+    mine = [r for r in gemms(records) if r["kernel"]["name"] in ("tiled_32", "jit")]
+    rows, used = [], []
+    for (kind, shape), both in grouped(mine, lambda r: (r["kernel"]["type"], r["problem"]["shape"])).items():
+        best = fastest(both, lambda r: r["kernel"]["name"])
+        if len(best) == 2:
+            used += best.values()
+            rows.append((kind, shape, rate(best["tiled_32"]), rate(best["jit"]), f"{teraflops(best['jit']) / teraflops(best['tiled_32']):.2f}"))
+    return table(("type", "m × n × k", "`tiled_32`, TFLOP/s", "`jit`, TFLOP/s", "gain"), rows) + (origin(used) if used else [])
+
+
 def goal_of(record):
     """The share of cuBLAS that our fastest kernel should reach in squares; None: no goal."""
     p, kind = record["problem"], record["kernel"]["type"]
@@ -240,4 +252,5 @@ HELPERS = Table("results/kernels.md", "helpers", "bench kernels", KERNEL | TYPE 
     among=lambda records: [r for r in records if r["kernel"]["op"] != "gemm"], footer=lambda _: [])
 
 TABLES = [Lines("results/whole_commands.md", "user", "user", whole_commands), JOBS, Lines("results/files.md", "codecs", "codec", codecs), BEST, HELPERS,
-          Lines("../kernels/README.md", "rungs", "ladder", rungs, repeats=True)]
+          Lines("../kernels/README.md", "rungs", "ladder", rungs, repeats=True),
+          Lines("../kernels/README.md", "jit", "ladder", compiled, repeats=True)]

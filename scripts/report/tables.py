@@ -69,11 +69,6 @@ def grouped(records, key):
     return groups
 
 
-def medians(records, key, value):
-    """{KEY of a record: median of VALUE of those that have it}."""
-    return {name: median([value(r) for r in mine]) for name, mine in grouped(records, key).items()}
-
-
 def ratios(above, below):
     return [a / b for a, b in zip(above, below)]
 

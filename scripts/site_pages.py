@@ -11,7 +11,7 @@ import subprocess
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = {"slurm/README.md": "howto/slurm.md", "kernels/README.md": "ladder.md", "CHANGELOG.md": "changelog.md",
          "include/damier.h": "damier_h.md", "docs/damier.1": "manual.md", "packaging/README.md": "packages.md"}
 SOURCE_OF = {page: source for source, page in PAGES.items()}
