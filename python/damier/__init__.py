@@ -13,29 +13,42 @@ or warns of is a :class:`DamierWarning` of Python's ``warnings``; records are di
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from ._limits import few_blas_threads as _few_blas_threads
 
 with _few_blas_threads():
     from ._context import Context, Path
     from ._agreement import agree as _agree, check_comm as _check_comm
+    from ._compiler import uncompiled as _uncompiled
     from ._components import PCA, Components, scores_of as _scores_of
     from ._errors import (CorruptError, DamierWarning, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, VerifyError)
-    from ._handle import Progress, Record
+    from ._gradients import check_product as _check_product, is_recorded as _is_recorded, product as _with_gradient
     from ._kept import KeptContext as _KeptContext
+    from ._labels import is_labelled as _is_labelled, labelled as _labelled
+    from ._lazy import Product, save
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
     from ._program import record_of as _record_of
+    from ._progress import Progress
+    from ._record import Record
     from ._reduced import Sparse, Top, reduces as _reduces
-    from ._stored import Stored
+    from ._stored import Stored, location_of as _location_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keywords import (CorOptions, CovOptions, GramOptions, InfoOptions, MultiplyOptions, PcaOptions, PlanOptions, SvdOptions,
+                            VerifyOptions)
 
 __version__ = "0.3.0"
 
 __all__ = ["BlockCyclic", "Components", "Context", "CorruptError", "DamierWarning", "DeviceError", "Error", "FileError", "FitError", "HangError",
-           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "PCA", "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning",
-           "UsageError", "VerifyError", "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "svd", "verify", "version"]
+           "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "PCA", "Product", "Record",
+           "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning", "UsageError", "VerifyError",
+           "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "save", "svd", "verify", "version"]
 
 
 def version() -> str:
@@ -47,9 +60,19 @@ def version() -> str:
     return _version_text
 
 
-def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, progress: Progress | None = None,
-           **options: Any) -> Any:
-    """alpha op(a) op(b) + beta c, as a new array or in ``out``.
+def _all_named(*given: Any) -> bool:
+    """Whether all of GIVEN, but for None, are locations."""
+    return all(isinstance(x, (str, os.PathLike)) for x in given if x is not None)
+
+
+def _opened(comm: Any, options: Mapping[str, Any], progress: Progress | bool | None = None) -> Context:
+    return Context(comm, progress=progress, **cast(Any, options))
+
+
+@_uncompiled
+def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, progress: Progress | bool | None = None,
+           **options: Unpack[MultiplyOptions]) -> Any:
+    """alpha op(a) op(b) + beta c, as a new array, in the array ``out``, or in the file that ``out`` names.
 
     ``a`` and ``b`` may be stored in files: a location, ``"FILE.h5:/x[0:100]"``, a :class:`Stored`, or a dataset of h5py
     whose file is open for reading; the library reads them, in parallel and as much as memory holds.  Arrays and datasets
@@ -69,7 +92,10 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     :class:`BlockCyclic` around an array state another distribution.  The call is collective, with the same options on all ranks.
 
     If ``a`` and ``b`` are in GPU memory, as torch and CuPy have them, the result is, too, and an array of the same
-    package; otherwise it is one of NumPy.  Without ``progress`` the package keeps what a call has opened for the next one
+    package; otherwise it is one of NumPy.  Tensors of torch that require gradients get them; the result is a tensor then.
+
+    If ``out`` is a location, the record is returned.  ``progress`` is a function of the work that is done and of all, or True: a
+    bar.  Without it the package keeps what a call has opened for the next one
     of the communicator, until that is freed or the program ends.
 
     ``beta`` applies to the contents of ``out``, or to ``c`` if given; with ``c`` it is 1 by default.  Other
@@ -93,47 +119,45 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
+    if comm is None and _is_recorded(a, b):
+        _check_product(out, c, cast(Any, options))
+        return _with_gradient(matmul, a, b, cast(Any, options))
     with _context_for(comm, options, progress) as context:
         return context.matmul(a, b, out, c=c)
 
 
-def _context_for(comm: Any, options: dict[str, Any], progress: Progress | None = None) -> Any:
+def _context_for(comm: Any, options: Mapping[str, Any], progress: Progress | bool | None = None) -> Any:
     """A context for one call with arrays; what a reduction has made is freed with it."""
-    return Context(comm, progress=progress, **options) if _reduces(options) else _KeptContext(comm, options, progress)
+    return _opened(comm, options, progress) if _reduces(options) else _KeptContext(comm, cast(Any, options), progress)
 
 
-def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", progress: Progress | None = None,
-         **options: Any) -> Any:
+@_uncompiled
+def gram(x: Any, out: Any = None, comm: Any = None, *, of: str = "columns", progress: Progress | bool | None = None,
+         **options: Unpack[GramOptions]) -> Any:
     """alpha x^H x, or with ``of="rows"`` alpha x x^H, with half of the work of :func:`matmul`.
 
     The result is exactly symmetric, or Hermitian.  Arrays, ``comm`` and ``options`` are as for :func:`matmul`, without
     ``op_a`` and ``op_b``.  With ``beta``, the contents of ``out`` must be symmetric; several ranks add none.
 
-    ``x`` may be a location of a dataset, larger than memory: if ``out`` is one, too, that file gets the result, and the
-    record is returned.
+    ``x`` may be a location of a dataset, larger than memory.  If ``out`` is a location, that file gets the result, and the record is
+    returned.
 
     >>> damier.gram(np.arange(6.0).reshape(2, 3))
     array([[ 9., 12., 15.],
            [12., 17., 22.],
            [15., 22., 29.]])
     """
-    in_files = all(isinstance(z, (str, os.PathLike)) for z in (x, out))
-    _check_comm(comm)
-    _agree(comm, None, ("gram", in_files), explain=lambda _: UsageError("gram to a file on some ranks, to an array on others"))
-    if in_files:
-        with Context(comm, progress=progress, **options) as context:
-            return context.with_itself("gram", x, out, of)
-    with _context_for(comm, options, progress) as context:
-        return context.gram(x, out, of=of)
+    return _of_itself("gram", x, None, out, comm, of, progress, options)
 
 
+@_uncompiled
 def cov(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "columns", divide: str = "n-1",
-        **options: Any) -> Any:
+        progress: Progress | bool | None = None, **options: Unpack[CovOptions]) -> Any:
     """The covariances of the columns of ``x``, or of its rows; with ``y`` those of the columns of ``x`` with the columns of ``y``.
 
-    ``x`` is an array, as for :func:`gram`; or a location of a dataset, which may be larger than memory: then ``out``
-    names the file of the result, and the record is returned.  ``divide="n"`` divides by the number of observations.
-    Integers become float64.
+    ``x`` is an array, as for :func:`gram`, or a location of a dataset, which may be larger than memory.  If ``out`` is a location, that
+    file gets the result, and the record is returned.  ``divide="n"`` divides by the number of observations.
+    Integers become float64.  Of frames of pandas and arrays of xarray the result has the labels.
 
     NaN is a missing value, and refused unless ``missing`` is "zero", "mean", "complete" (leaves out whole observations),
     "pairwise" (as pandas) or "nan" (as NumPy).
@@ -144,10 +168,12 @@ def cov(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return _covariance("cov", x, y, out, comm, of, divide, options)
+    return _of_itself("cov", x, y, out, comm, of, progress, {**options, "divide": divide})
 
 
-def cor(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "columns", **options: Any) -> Any:
+@_uncompiled
+def cor(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "columns", progress: Progress | bool | None = None,
+        **options: Unpack[CorOptions]) -> Any:
     """The correlations of the columns of ``x``, or of its rows, as :func:`cov`; those of constant ones are NaN.
 
     With ``y``, the correlations of the columns of ``x`` with the columns of ``y``.
@@ -156,27 +182,28 @@ def cor(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    return _covariance("cor", x, y, out, comm, of, "n-1", options)
+    return _of_itself("cor", x, y, out, comm, of, progress, options)
 
 
-def _covariance(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, divide: str, options: Any) -> Any:
-    if name == "cov":
-        options = options | {"divide": divide}
+def _of_itself(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, progress: Progress | bool | None, options: Mapping[str, Any]) -> Any:
+    """The product NAME, "gram", "cov" or "cor", of the lines of X with each other, or with those of Y."""
     y = None if y is x else y
-    in_files = all(isinstance(z, (str, os.PathLike)) for z in (x, y, out) if z is not None)
-    in_files = in_files and not (out is None and _reduces(options))
-    problem = UsageError(f"{name} of a file needs out, the file of the result") if in_files and out is None else None
+    in_files = out is not None and _all_named(x, y, out)
     _check_comm(comm)
-    _agree(comm, problem, (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
+    _agree(comm, None, (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
     if in_files:
-        with Context(comm, **options) as context:
+        with _opened(comm, options, progress) as context:
             return context.with_itself(name, x, out, of) if y is None else context.between_files(name, x, y, out, of)
-    with _context_for(comm, options) as context:
-        return context.of_itself(name, x, out, of) if y is None else context.between(name, x, y, out, of)
+    with _context_for(comm, options, progress) as context:
+        found = context.of_itself(name, x, out, of) if y is None else context.between(name, x, y, out, of)
+    if name != "gram" and out is None and comm is None and not _reduces(options) and _is_labelled(x):
+        return _labelled(found, x, y, of == "rows")
+    return found
 
 
+@_uncompiled
 def pca(x: Any, k: int, out: Any = None, comm: Any = None, *, of: str = "columns", scores: Any = False,
-        progress: Progress | None = None, **options: Any) -> Any:
+        progress: Progress | bool | None = None, **options: Unpack[PcaOptions]) -> Any:
     """The ``k`` first principal components of ``x``, whose columns are variables, or its rows: :class:`Components`.
 
     ``x`` is an array, as for :func:`cov`, or a location of a dataset, which may be larger than memory.  If ``out`` names a file, that
@@ -193,8 +220,9 @@ def pca(x: Any, k: int, out: Any = None, comm: Any = None, *, of: str = "columns
     return _components("pca", x, k, out, comm, of, scores, progress, options)
 
 
+@_uncompiled
 def svd(x: Any, k: int, out: Any = None, comm: Any = None, *, of: str = "columns", scores: Any = False,
-        progress: Progress | None = None, **options: Any) -> Any:
+        progress: Progress | bool | None = None, **options: Unpack[SvdOptions]) -> Any:
     """The ``k`` largest singular values of ``x`` and its right singular vectors, as :func:`pca`; nothing is subtracted.
 
     >>> damier.svd(np.diag([1.0, 3.0, 2.0]), 2).singular_values
@@ -203,14 +231,14 @@ def svd(x: Any, k: int, out: Any = None, comm: Any = None, *, of: str = "columns
     return _components("svd", x, k, out, comm, of, scores, progress, options)
 
 
-def _components(name: str, x: Any, k: int, out: Any, comm: Any, of: str, scores: Any, progress: Any, options: dict[str, Any]) -> Any:
+def _components(name: str, x: Any, k: int, out: Any, comm: Any, of: str, scores: Any, progress: Any, options: Mapping[str, Any]) -> Any:
     problem = UsageError("scores are the name of a file for them, beside out") if out is not None and scores is True else None
     if out is None and scores and (comm is not None or of == "rows"):
         problem = UsageError("scores are of the rows of x, and of one process", hint="with out, scores may name a file")
     _check_comm(comm)
     _agree(comm, problem, (name, out is None), explain=lambda _: UsageError(f"{name} to a file on some ranks, to arrays on others"))
     more = {"scores": scores} if out is not None and scores else {}
-    with Context(comm, progress=progress, **options, **more) as context:
+    with _opened(comm, {**options, **more}, progress) as context:
         found = context.components(name, x, k, out, of)
     if out is None and scores:
         kept = {key: options[key] for key in ("missing", "memory", "threads", "backend", "type", "missing_value") if key in options}
@@ -218,12 +246,13 @@ def _components(name: str, x: Any, k: int, out: Any, comm: Any, of: str, scores:
     return found
 
 
-def multiply(a: Any, b: Any, output: Path | None = None, comm: Any = None, *, c: Path | None = None,
-             progress: Progress | None = None, **options: Any) -> Any:
-    """Multiplies two datasets, writes the product to ``output``, and returns the record.
+@_uncompiled
+def multiply(a: Any, b: Any, output: Path | None = None, comm: Any = None, *, c: Any = None,
+             progress: Progress | bool | None = None, **options: Unpack[MultiplyOptions]) -> Any:
+    """Multiplies two matrices, writes the product to ``output``, and returns the record.
 
-    Locations are ``"FILE.h5"``, ``"FILE.h5:/dataset"`` or ``"FILE.npy"``.  ``options`` are those of ``damier
-    multiply`` by their long names; ``c`` is the old C that ``beta`` applies to.
+    ``a``, ``b`` and the old C ``c``, to which ``beta`` applies, are locations, ``"FILE.h5"``, ``"FILE.h5:/dataset"`` or ``"FILE.npy"``, or
+    arrays as of :func:`matmul`.  ``options`` are those of ``damier multiply`` by their long names.
 
     >>> np.save("A.npy", np.eye(3)); np.save("B.npy", np.ones((3, 2)))
     >>> record = damier.multiply("A.npy", "B.npy", "C.npy", alpha=2.0)
@@ -231,18 +260,42 @@ def multiply(a: Any, b: Any, output: Path | None = None, comm: Any = None, *, c:
     ('PASS', 2.0)
 
     With ``top``, ``above``, ``below`` or ``reduce``, the product is not stored; without ``output`` what is kept of it is returned
-    (see :func:`matmul`), and ``a`` and ``b`` may be arrays.
+    (see :func:`matmul`).
     """
-    if _reduces(options) and not all(isinstance(x, (str, os.PathLike)) for x in (a, b, output)):
-        with Context(comm, progress=progress, **options) as context:
-            return context.matmul(a, b, output, c=c)
-    if output is None:
-        raise UsageError("multiply needs output, the file of the result", hint="damier.matmul returns the product as an array")
-    with Context(comm, progress=progress, **options) as context:
-        return context.multiply(a, b, output, c=c)
+    problem = None
+    if output is None and not _reduces(options):
+        problem = UsageError("multiply needs output, the file of the result", hint="damier.matmul returns the product as an array")
+    if not _all_named(output):
+        problem = UsageError(f"a location in a file is needed for output, not {type(output).__name__}", hint="damier.matmul writes to arrays")
+    _check_comm(comm)
+    _agree(comm, problem, ("multiply", _all_named(a, b, output, c)),
+           explain=lambda _: UsageError("the ranks do not make the same call: operands in files on some, in memory on others"))
+    with _opened(comm, options, progress) as context:
+        if output is not None and _all_named(a, b, c):
+            return context.multiply(a, b, output, c=c)
+        return context.matmul(a, b, output, c=c)
 
 
-def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None, **options: Any) -> Record:
+def open(location: Any) -> Stored:  # pylint: disable=redefined-builtin
+    """A matrix in a file, of which slices and products are stated with ``[...]``, ``.T`` and ``@``, and computed by ``compute()`` or :func:`save`.
+
+    ``location`` is ``"FILE.h5:/dataset"``, or anything else that :class:`Stored` takes; it is looked at, and not read.
+
+    >>> np.save("A.npy", np.arange(6.0).reshape(2, 3))
+    >>> a = damier.open("A.npy")
+    >>> a.shape, (a @ a.T[:, :1]).shape
+    ((2, 3), (2, 1))
+    >>> (a @ a.T).compute()
+    array([[ 5., 14.],
+           [14., 50.]])
+    """
+    found = location if isinstance(location, Stored) else Stored(location)
+    found.described()
+    return found
+
+
+def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,
+           progress: Progress | bool | None = None, **options: Unpack[VerifyOptions]) -> Record:
     """Checks that ``output`` is the product of ``a`` and ``b``, and returns the record.
 
     Raises :class:`VerifyError` if it is not; ``full=True`` compares every element with a product in higher precision.
@@ -255,22 +308,22 @@ def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None =
      ...
     damier._errors.VerifyError: ...
     """
-    with Context(comm, **options) as context:
+    with _opened(comm, options, progress) as context:
         return context.verify(a, b, output, c=c)
 
 
-def info(location: Path | None = None, **options: Any) -> Record:
+def info(location: Path | None = None, **options: Unpack[InfoOptions]) -> Record:
     """Describes a file or dataset; without ``location`` versions, backends, GPUs and cores of the library.
 
     >>> np.save("A.npy", np.eye(3))
     >>> damier.info("A.npy")["dataset"]["shape"]
     '3 x 3'
     """
-    with Context(**options) as context:
-        return context.info(location)
+    with _opened(None, options) as context:
+        return context.info(_location_of(location) if isinstance(location, Stored) else location)
 
 
-def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **options: Any) -> Record:
+def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **options: Unpack[PlanOptions]) -> Record:
     """Plans a product without multiplying, and returns a record with the plan and its needs of memory and time.
 
     For arrays, the library plans :func:`matmul`.  For two files, or without operands for sizes ``m``, ``n`` and ``k``
@@ -280,7 +333,7 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     >>> record["problem"]["m"], record["machine"]["nodes"], record["forecast"]["total_s"] > 0
     (20000, 4, True)
     """
-    in_files = a is None or all(isinstance(x, (str, os.PathLike)) for x in (a, b))
+    in_files = a is None or (b is not None and _all_named(a, b))
     problem = UsageError("a plan needs two operands or none") if (a is None) != (b is None) else None
     if problem is None and in_files and (out is not None or comm is not None):
         problem = UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
@@ -288,5 +341,5 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     _agree(comm, problem, ("plan",))
     if in_files:
         return _record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)
-    with Context(comm, **options) as context:
+    with _opened(comm, options) as context:
         return context.plan(a, b, out)

@@ -1,7 +1,7 @@
 """Views of the caller's arrays as two-dimensional NumPy arrays, without a copy where possible."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,7 +217,7 @@ def overlap(x: View, y: View) -> bool:
     if any(array.size and array.itemsize not in array.strides for array in (first, second)):
         return True  # the library, too, only tells rows and columns without gaps apart
     try:
-        return bool(np.shares_memory(first, second, max_work=10000))
+        return bool(np.shares_memory(first, second, cast(Any, 10000)))
     except RuntimeError:  # numpy's TooHardError
         return True
 

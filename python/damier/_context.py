@@ -8,23 +8,32 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 import numpy as np
 
 from . import _library as lib
 from ._agreement import agree, attempt, told
 from ._alike import Alike
+from ._compiler import uncompiled
 from ._arrays import Reading, as_matrix, overlap, same_places
 from ._device import DeviceArray, empty_beside, repeated
-from ._errors import Error, FitError, InputError, UncheckedError, UsageError
-from ._handle import Handle, Progress, Record
+from ._errors import Error, FitError, UncheckedError, UsageError
+from ._gradients import detached, refuse
+from ._handle import Handle
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._meaning import check_meaning
 from ._numbers import EXACT, common_type, is_whole_type
 from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
+from ._progress import Progress
+from ._record import Record
 from ._reduced import arrays_of, reduces
-from ._stored import StoredOperand, location_of
+from ._stored import StoredOperand, location_of, several
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keywords import ContextOptions
 
 Path = Union[str, "os.PathLike[str]"]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -39,7 +48,7 @@ def _alone(method: Method) -> Method:
         with self.in_use:
             return method(self, *arguments, **words)
 
-    return call  # type: ignore[return-value]
+    return uncompiled(call)  # type: ignore[return-value]
 
 
 class Context(Handle):
@@ -49,7 +58,7 @@ class Context(Handle):
     communicator of mpi4py, or None: only this process, without MPI.  ``options`` are those of ``damier multiply``
     by their long names.  ``gpus=2`` uses two GPUs of this process, for arrays in host memory, files, and ``Rows([a0, a1])``,
     whose parts lie on the GPUs; the context keeps them, as starting one takes time.  ``progress(done, total)`` is called repeatedly
-    while panels are multiplied; if it returns a true value, the product stops with :class:`StoppedError`.  ``record`` is that of the
+    while panels are multiplied; if it returns a true value, the product stops with :class:`StoppedError`; True shows a bar.  ``record`` is that of the
     last call.
 
     >>> with damier.Context(op_b="t") as context:
@@ -58,7 +67,7 @@ class Context(Handle):
     ((2, 4), '1x1x1')
     """
 
-    def __init__(self, comm: Any = None, *, progress: Progress | None = None, **options: Any) -> None:
+    def __init__(self, comm: Any = None, *, progress: Progress | bool | None = None, **options: Unpack[ContextOptions]) -> None:
         self._type_c = options.get("type_c")  # of arrays; Handle leaves it to the calls with files
         self._type = options.get("type")
         self._beta = options.get("beta")
@@ -71,8 +80,9 @@ class Context(Handle):
         self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
                             for key in ("center_a", "scale_a", "weights", "center", "scale", "grm", "metric"))
         self._changes |= options.get("missing") == "mean"
-        self._row_axes = {x: options.get(f"row_axes_{'b' if x in 'by' else 'a'}") for x in "abxy"}
-        self._complex_axes = {x: options.get(f"complex_axis_{'b' if x in 'by' else 'a'}") for x in "abxy"}
+        by_name: Any = options
+        self._row_axes = {x: by_name.get(f"row_axes_{'b' if x in 'by' else 'a'}") for x in "abxy"}
+        self._complex_axes = {x: by_name.get(f"complex_axis_{'b' if x in 'by' else 'a'}") for x in "abxy"}
         self._complex_axes["all"] = options.get("complex_axis")
         self.in_use = threading.RLock()
         self.process = os.getpid()
@@ -183,9 +193,10 @@ class Context(Handle):
 
     @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
-        """As :func:`damier.matmul`; collective."""
-        alike = None if c is not None else self._take_alike(("matmul",), a, b, out)
-        if self._begin(("matmul", c is None), [a, b], alike) and alike is not None:
+        """As :func:`damier.matmul`, without gradients; collective."""
+        (a, b, out, c), refused = _without_gradients(a, b, out, c)
+        alike = None if c is not None or refused else self._take_alike(("matmul",), a, b, out)
+        if self._begin(("matmul", c is None), [a, b], alike, refused) and alike is not None:
             self._entries = alike[1].batch
             try:
                 self._call_on_arrays(lib.library.damier_multiply, *alike[1].stated)
@@ -199,6 +210,16 @@ class Context(Handle):
         if stated is not None and c is None and (out is not None or self.comm is None):
             self._alike["matmul",] = Alike([a, b, out], result, stated)
         return result
+
+    def _to_file(self, function: Any, operands: list[Operand], out: Any, c: Any = None) -> Record:
+        """Writes the product of OPERANDS, of which some are in memory, to OUT; C: the old one, in a file or in memory."""
+        old = None if c is None or location_of(c) is not None else self._operand(c, "c")
+        if old is not None:
+            self._agree([old])
+        named = None if c is None or old is not None else location_of(c)
+        with self._with(c=named, beta=self._beta_of(c)), self._with_old(old):
+            record: Record = self._keep(function, operands, out)
+        return record
 
     def _keep(self, function: Any, operands: list[Operand], out: Any, c: Any = None) -> Any:
         """What the options keep of the product of OPERANDS: arrays; or the record, if OUT names the file of the result."""
@@ -222,6 +243,8 @@ class Context(Handle):
         """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""
         if self._reduces:
             raise UsageError("a batch of products is not reduced", hint="pass the matrices one by one")
+        if _is_named(out):
+            raise UsageError("a batch of which arrays are a part is not written to a file", hint="numpy.save or h5py writes the array")
         stored = [isinstance(x, StoredOperand) for x in (a, b)]
         if self.comm is not None:  # of datasets: the same on all ranks
             raise UsageError("a batch is not divided over the ranks of a comm",
@@ -280,6 +303,10 @@ class Context(Handle):
         m, n = self._pose(ab)[:2] if shape is None else self._pose_batch(ab, shape)
         if self._reduces:
             return self._keep(lib.library.damier_multiply, ab, out, c), None
+        if _is_named(out):
+            return self._to_file(lib.library.damier_multiply, ab, out, c), None
+        if c is not None and location_of(c) is not None:
+            raise UsageError("c is in a file, and the product is an array", hint="damier.multiply(a, b, output, c=c) writes it to a file")
         result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes)
         if m == 0 or n == 0:
             return result.matrix.array, None
@@ -296,6 +323,8 @@ class Context(Handle):
         """The PRODUCT "gram", "cov" or "cor" of an array; collective."""
         function = getattr(lib.library, f"damier_{product}")
         of_rows, problem = attempt(_of_rows, of)
+        (x, out), refused = _without_gradients(x, out)
+        problem = problem or refused
         alike = None if problem else self._take_alike((product, of_rows), x, x, out)
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
@@ -308,7 +337,7 @@ class Context(Handle):
         self._agree([operand])
         of_file = isinstance(operand, StoredOperand) and product == "gram" and self._type is None
         self._common = common_type([str(operand.type)]) if of_file and is_whole_type(str(operand.type), True) else None
-        if self._reduces:
+        if self._reduces or _is_named(out):
             return self._keep(lambda context, x, c, error: function(context, x, of_rows, c, error), [operand], out)
         n = operand.rows if of_rows else operand.cols
         whole = product == "gram" and not self._changes
@@ -324,7 +353,8 @@ class Context(Handle):
         """The results of :func:`damier.pca` or :func:`damier.svd`, or their record if OUT names a file; collective."""
         function = getattr(lib.library, f"damier_{product}")
         of_rows, problem = attempt(_of_rows, of)
-        self._begin((product, of_rows), [x], None, problem)
+        (x,), refused = _without_gradients(x)
+        self._begin((product, of_rows), [x], None, problem or refused)
         operand = self._operand(x, "x", floats=True)
         self._agree([operand])
         self._common = None
@@ -343,14 +373,15 @@ class Context(Handle):
         def call(context: Any, x: Any, y: Any, c: Any, error: Any) -> Any:
             return function(context, x, y, of_rows, c, error)
 
-        self._begin((product, of_rows, "two"), [x, y], None, problem)
+        (x, y, out), refused = _without_gradients(x, y, out)
+        self._begin((product, of_rows, "two"), [x, y], None, problem or refused)
         operands = [self._operand(x, "x", floats=True), self._operand(y, "y", floats=True)]
         self._agree(operands)
         self._check_types(operands)
         (k, m), (k_of_y, n) = ((o.cols, o.rows) if of_rows else (o.rows, o.cols) for o in operands)
         if k != k_of_y:
             raise UsageError(f"x has {k} observations and y {k_of_y}")
-        if self._reduces:
+        if self._reduces or _is_named(out):
             return self._keep(call, operands, out)
         result, _ = self._result(operands, out, None, self._beta, (m, n), False)
         if m > 0 and n > 0:
@@ -378,8 +409,7 @@ class Context(Handle):
         if location is not None:
             record = self._described(location, name)
             if "dataset" not in record:
-                raise InputError(f"{location}: holds {record['file']['count']} datasets",
-                                 hint="name one: FILE.h5:/path/to/dataset")
+                raise several(location, record)
             return StoredOperand(location, name, record, self._row_axes[name])
         if not isinstance(given, (list, tuple)):
             return given
@@ -624,6 +654,17 @@ def _of_rows(of: str) -> int:
     if of not in ("columns", "rows"):
         raise UsageError(f"of is 'columns' or 'rows', not {of!r}")
     return int(of == "rows")
+
+
+def _without_gradients(*arrays: Any) -> tuple[list[Any], Exception | None]:
+    """ARRAYS, and the error if torch records what is computed of them."""
+    _, problem = attempt(refuse, "this call", *arrays)
+    return [detached(array) for array in arrays], problem
+
+
+def _is_named(out: Any) -> bool:
+    """Whether OUT is the location of the result, not an array."""
+    return isinstance(out, (str, os.PathLike))
 
 
 def _shape_of(x: Any) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import UsageError
+from ._gradients import detached, refuse
 from ._meaning import check_meaning
 from ._stored import Stored
 
@@ -24,7 +25,8 @@ class Vector:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         check_meaning(self.given, name)
-        given = self.given
+        refuse(f"a product with {name} of a tensor", self.given)
+        given = detached(self.given)
         if hasattr(given, "__cuda_array_interface__"):  # few numbers, which the host needs
             given = given.cpu() if hasattr(given, "cpu") else given.get()
         found = np.asarray(given)

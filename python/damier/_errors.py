@@ -1,7 +1,6 @@
 """Exceptions: one class for each exit code of the program."""
 from __future__ import annotations
 
-import re
 from typing import Any
 
 
@@ -129,16 +128,6 @@ _by_code: dict[int, type[Error]] = {
 
 def of_code(code: int) -> type[Error]:
     return _by_code.get(code, Error)
-
-
-def in_python(hint: str) -> str:
-    """A hint of the program or the library, whose options are keyword arguments here; commands stay as they are.
-
-    >>> in_python("--force replaces it; --io-threads 2 reads less at a time; damier info --help")
-    'the option force replaces it; the option io_threads 2 reads less at a time; damier info --help'
-    """
-    return re.sub(r"(?:^|(?<=; )|(?<= or )|(?<= and )|(?<= with ))--([a-z][\w-]*)",
-                  lambda found: "the option " + found[1].replace("-", "_"), hint)
 
 
 def _rebuilt(kind: type[Error], message: str, hint: str, code: int, rank: int, agreed: bool,

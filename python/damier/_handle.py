@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import json
 import numbers
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
@@ -18,11 +17,12 @@ from typing import Any, TypeVar
 from . import _library as lib
 from ._agreement import agree, attempt, check_comm
 from ._covariance import Vector, split
-from ._errors import DamierWarning, Error, MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, in_python, of_code
+from ._errors import DamierWarning, Error, MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, of_code
 from ._options import texts
+from ._progress import Bar, Progress, progress_of
+from ._record import Record, record_of_text
+from ._spelling import in_python, unknown_option
 
-Progress = Callable[[int, int], Any]
-Record = dict[str, Any]
 Self = TypeVar("Self", bound="Handle")
 
 _SIGINT = int(signal.SIGINT)
@@ -45,15 +45,15 @@ os.register_at_fork(after_in_child=_renew_lock)
 class Handle:
     """Base class of :class:`damier.Context`."""
 
-    def __init__(self, comm: Any, progress: Progress | None, options: Mapping[str, Any]) -> None:
+    def __init__(self, comm: Any, progress: Progress | bool | None, options: Mapping[str, Any]) -> None:
         check_comm(comm)
         self.comm = comm
-        self.progress = progress
         self._strict = str(options.get("allow_unchecked")).lower() in ("false", "no", "0", "off")
-        self._record: Record | None = {}  # None: to be asked for
+        self._record: Record | None = Record()  # None: to be asked for
         self._error = lib.CError()
         self.rank: int = 0 if comm is None else comm.Get_rank()
         self.ranks: int = 1 if comm is None else comm.Get_size()
+        self.progress = progress_of(progress, self.rank)
         self._handle = ctypes.c_void_p()
         self._vectors: set[str] = set()  # options with numbers in memory
         self._entries = self._entries_set = 1  # matrices of an operand in the next call; as the library has it
@@ -102,7 +102,7 @@ class Handle:
         words = (os.fsencode(name), None if text is None else os.fsencode(text))
         if lib.library.damier_set(self._handle, *words, ctypes.byref(error)) != 0:
             error.agreed = 1  # see _set_all()
-            raise _error_of(error)
+            raise unknown_option(name) if error.message.startswith(b"there is no option") else _error_of(error)
 
     def _set_numbers(self, key: str, vector: Vector) -> None:
         """The library copies them."""
@@ -199,7 +199,11 @@ class Handle:
             self._entries_set = self._entries
         with _one_at_a_time:
             self._interrupted, self._raised = False, None
-            code = self._interruptible(function, self._handle, *arguments, self._error)
+            try:
+                code = self._interruptible(function, self._handle, *arguments, self._error)
+            finally:
+                if isinstance(self.progress, Bar):
+                    self.progress.close()
             self._record = None
         if code or self._interrupted or self._raised is not None:
             self._raise(code, self._error)
@@ -234,7 +238,7 @@ class Handle:
         if self._record is None:
             with _one_at_a_time:
                 text = lib.library.damier_record(self._handle)
-            self._record = json.loads(text) if text else {}
+            self._record = record_of_text(text)
         return self._record
 
     def _raise(self, code: int, error: lib.CError) -> None:
@@ -256,7 +260,7 @@ def _caller() -> int:
 
 
 def _error_of(error: lib.CError, record: Record | None = None) -> Error:
-    return of_code(error.code)(error.message.decode(errors="replace"),
+    return of_code(error.code)(in_python(error.message.decode(errors="replace")),
                                hint=in_python(error.hint.decode(errors="replace")), code=error.code, rank=error.rank,
                                agreed=bool(error.agreed), record=record)
 

@@ -6,14 +6,15 @@ import os
 import sys
 import threading
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from ._agreement import attempt, check_comm
 from ._context import Context
 from ._covariance import split
 from ._errors import Error
-from ._handle import Progress, check_same_options
+from ._handle import check_same_options
 from ._options import texts
+from ._progress import Progress
 
 _MOST = 8  # different sets of options per thread
 
@@ -86,7 +87,7 @@ class KeptContext:
 
     __slots__ = "contexts", "key", "context", "numbers"
 
-    def __init__(self, comm: Any, options: dict[str, Any], progress: Progress | None = None) -> None:
+    def __init__(self, comm: Any, options: dict[str, Any], progress: Progress | bool | None = None) -> None:
         check_comm(comm)
         self.contexts = _contexts() if comm is None else _of_communicators.of(comm)
         plain, vectors = split(options)
@@ -94,7 +95,7 @@ class KeptContext:
         key = None if problem else tuple(stated)
         has, keeps = check_same_options(comm, problem, ("functions", stated, vectors), (key in self.contexts, progress is None))
         self.key = key if keeps else None
-        self.context = self.contexts.pop(key) if has and keeps else Context(comm, progress=progress, **plain)
+        self.context = self.contexts.pop(key) if has and keeps else Context(comm, progress=progress, **cast(Any, plain))
         self.numbers = self.context._with(vectors) if vectors else None
 
     def __enter__(self) -> Context:

@@ -1,8 +1,8 @@
 """Runs the program damier for what the library lacks: plans for files, sizes and described machines."""
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import _library as lib
-from ._errors import Error, FileError, UsageError, in_python, of_code
+from ._errors import Error, FileError, UsageError, of_code
 from ._options import texts
+from ._record import Record, record_of_text
+from ._spelling import in_python, unknown_option
 
 _NEGATABLE = ("verify", "overlap")
 # With these set, a process other than rank 0 would print nothing.
@@ -57,10 +59,13 @@ def _error_of(done: subprocess.CompletedProcess[str]) -> Error:
             message = line[len("damier: error: "):]
         elif line.startswith("  hint: "):
             hint = line[len("  hint: "):]
-    return of_code(done.returncode)(message, hint=in_python(hint), code=done.returncode)
+    unknown = re.match("damier .*has no option '--([a-z0-9-]+)'", message)
+    if unknown:
+        return unknown_option(unknown[1])
+    return of_code(done.returncode)(in_python(message), hint=in_python(hint), code=done.returncode)
 
 
-def record_of(verb: str, operands: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+def record_of(verb: str, operands: list[str], options: Mapping[str, Any]) -> Record:
     for operand in operands:
         if "\0" in operand:
             raise UsageError(f"the file name {operand!r} contains a zero byte")
@@ -69,5 +74,4 @@ def record_of(verb: str, operands: list[str], options: Mapping[str, Any]) -> dic
                           env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise _error_of(done)
-    record: dict[str, Any] = json.loads(done.stdout)
-    return record
+    return record_of_text(done.stdout)

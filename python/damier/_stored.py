@@ -7,14 +7,16 @@ from operator import index
 from typing import Any
 
 from . import _library as lib
-from ._errors import UsageError
+from ._errors import InputError, UsageError
+from ._lazy import Expression
 from ._matrices import Matrix, Operand, Stated, shown
 
 
-class Stored:
+class Stored(Expression):
     """A dataset that the library reads, of which ``[...]`` takes a part without reading it.
 
-    ``dataset`` is a location, a dataset of h5py, or an array of zarr in a folder; slices have positive steps.
+    ``dataset`` is a location, a dataset of h5py, or an array of zarr in a folder; slices have positive steps.  ``@``, ``.T`` and
+    ``.H`` state products, which are computed by ``compute()`` or :func:`damier.save`.
 
     >>> np.save("A.npy", np.arange(6.0).reshape(3, 2))
     >>> damier.matmul(damier.Stored("A.npy")[1:, :], np.eye(2))
@@ -28,6 +30,7 @@ class Stored:
             raise UsageError(f"{type(dataset).__name__} is neither a location nor a dataset that the library can read")
         self.location = location
         self.is_part = False
+        self._described: Any = None
 
     def __getitem__(self, key: Any) -> Stored:
         if self.is_part:
@@ -36,6 +39,35 @@ class Stored:
         taken = Stored(f"{self.location}[{part}]")
         taken.is_part = True
         return taken
+
+    def __repr__(self) -> str:
+        return self.location
+
+    def described(self) -> Any:
+        """What ``damier info`` says about the dataset; InputError if the location names none, or several."""
+        if self._described is None:
+            from . import info
+
+            record = info(self.location)
+            if "dataset" not in record:
+                raise several(self.location, record)
+            self._described = record["dataset"]
+        return self._described
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the dataset, as HDF5 states it."""
+        return tuple(map(int, self.described()["shape"].split(" x ")))
+
+    @property
+    def dtype(self) -> str:
+        """damier's name of the type of its elements."""
+        return str(self.described()["value_type"])
+
+
+def several(location: str, record: Any) -> InputError:
+    """The error of a location that names no single dataset."""
+    return InputError(f"{location}: holds {record['file']['count']} datasets", hint="name one: FILE.h5:/path/to/dataset")
 
 
 def _text_of(key: Any) -> str:

@@ -269,7 +269,7 @@ class Unlike(unittest.TestCase):
         self.all_refuse("do not make the same call", lambda: self.context.gram(x), lambda: self.context.info(name))
         self.all_refuse("do not make the same call", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(x, None, WORLD, of="rows"))
         self.all_refuse("of is 'columns'", lambda: damier.gram(x, None, WORLD), lambda: damier.gram(x, None, WORLD, of="x"))
-        self.all_refuse("needs out", lambda: damier.cov(name, None, out, WORLD), lambda: damier.cov(name, None, None, WORLD))
+        self.all_refuse("on some ranks", lambda: damier.cov(name, None, out, WORLD), lambda: damier.cov(name, None, None, WORLD))
         self.all_refuse("location in a file", calls["multiply"], lambda: damier.multiply(name, name, 7, WORLD, op_b="t"))
         self.all_refuse("standard input", *(lambda c=c: damier.multiply(name, name, out, WORLD, op_b="t", beta=1, c=c) for c in (name, "-")))
         self.right()
@@ -355,6 +355,18 @@ class Files(unittest.TestCase):
             damier.multiply(self.folder / "missing.npy", b, c, comm=WORLD)
         with damier.Context(WORLD) as context:
             self.assertEqual(context.info(a)["dataset"]["rows"], M)
+
+    def test_mixtures(self):
+        """Rows in memory and files, in any combination; the old C, too."""
+        a, b, c, d = (self.folder / f"{x}.npy" for x in "abcd")
+        wanted = self.a @ self.b
+        self.assertEqual(damier.multiply(rows_of(self.a), b, c, WORLD).verification.verdict, "PASS")
+        np.testing.assert_array_equal(np.load(c), wanted)
+        WORLD.Barrier()
+        damier.matmul(a, rows_of(self.b), d, WORLD, c=rows_of(wanted), beta=2)
+        np.testing.assert_array_equal(np.load(d), 3 * wanted)
+        np.testing.assert_array_equal(damier.matmul(a, b, None, WORLD), rows_of(wanted))
+        np.testing.assert_allclose(damier.cov(a, None, None, WORLD), rows_of(np.cov(self.a, rowvar=False)), atol=1e-10)
 
 
 if __name__ == "__main__":

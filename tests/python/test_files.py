@@ -45,7 +45,7 @@ class Genotypes(InFolder):
             np.testing.assert_array_equal(numbers, np.where(g < 0, 0, g)[:, 3:9])
         with self.assertRaisesRegex(damier.InputError, "holds no genotypes of PLINK"):
             damier.gram(x, grm=True)
-        with self.assertRaisesRegex(damier.UsageError, "leave out --of rows"):
+        with self.assertRaisesRegex(damier.UsageError, "leave out of='rows'"):
             damier.gram("g.bed", of="rows", grm=True)
 
 
@@ -78,7 +78,7 @@ class Multiply(InFolder):
         np.testing.assert_allclose(out, self.b.T @ self.a.T, rtol=1e-6)
         with self.assertRaises(damier.Error) as caught:
             damier.multiply("a.npy", "b.npy", "out.npy")
-        self.assertEqual(caught.exception.hint, "the option force replaces it")
+        self.assertEqual(caught.exception.hint, "force=True replaces it")
         damier.multiply("a.npy", "b.npy", "out.npy", force=True)
         self.assertEqual(np.load("out.npy").dtype, np.float64)
 
@@ -237,7 +237,7 @@ class Plan(InFolder):
         self.assertEqual((record["plan"]["ranks"], record["problem"]["n"]), (8, 20000))
         with self.assertRaises(damier.UsageError) as caught:
             damier.plan(m=10)
-        self.assertIn("--n is missing", caught.exception.message)
+        self.assertIn("n is missing", caught.exception.message)
         self.assertTrue(caught.exception.hint)
         with self.assertRaises(damier.UsageError):
             damier.plan("a.npy")

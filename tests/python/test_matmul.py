@@ -194,8 +194,7 @@ class Covariance(unittest.TestCase):
             np.testing.assert_allclose(np.load(folder + "/c.npy"), np.cov(x, rowvar=False, bias=True), rtol=0, atol=1e-11)
             damier.cor(folder + "/x.npy", out=folder + "/r.npy", of="rows")
             np.testing.assert_allclose(np.load(folder + "/r.npy"), np.corrcoef(x), rtol=0, atol=1e-12)
-            with self.assertRaises(damier.UsageError):
-                damier.cov(folder + "/x.npy")
+            np.testing.assert_allclose(damier.cov(folder + "/x.npy"), np.cov(x, rowvar=False), rtol=0, atol=1e-11)
 
     def test_refusals(self):
         x = np.ones((4, 3))
@@ -205,7 +204,7 @@ class Covariance(unittest.TestCase):
         with self.assertRaises(damier.InputError):
             damier.cov(x[:1])
         for wrong, value in ((x.astype("f4"), 1e300), (x.astype("i1"), 128), (x.astype("i4"), 0.5), (x * 1j, 7)):
-            with self.subTest(value), self.assertRaisesRegex(damier.InputError, "missing-value"):
+            with self.subTest(value), self.assertRaisesRegex(damier.InputError, "missing_value"):
                 damier.gram(wrong, missing="zero", missing_value=value, **({"type": "f64"} if wrong.dtype == "i4" else {}))
         for wrong in (np.ones(3), np.array([1, 1, 1, -1.0]), np.full(4, np.nan), np.zeros(4)):
             with self.subTest(wrong), self.assertRaisesRegex(damier.InputError, "^memory:weights"):
@@ -735,14 +734,14 @@ class Refused(unittest.TestCase):
         self.assertIn("select_dtypes", self.refused("elements of object", x, np.full((3, 3), "word", object)).hint)
 
     def test_arrays_in_place_of_files(self):
-        with self.assertRaisesRegex(damier.UsageError, "not ndarray") as caught:
-            damier.multiply(np.ones((3, 3)), "B.h5", "C.h5")
+        with self.assertRaisesRegex(damier.UsageError, "a location in a file is needed") as caught:
+            damier.multiply(np.ones((3, 3)), np.ones((3, 3)), np.ones((3, 3)))
         self.assertIn("damier.matmul", caught.exception.hint)
 
     def test_options(self):
         x = np.ones((3, 3))
-        self.assertIn("'grid'", self.refused("no option 'gird'", x, x, gird="1x1x1").hint)
-        self.assertIn("--help-all", self.refused("no option 'colour'", x, x, colour=1).hint)
+        self.assertIn("grid", self.refused("no option 'gird'", x, x, gird="1x1x1").hint)
+        self.assertIn("help(damier.Context)", self.refused("no option 'quxx'", x, x, quxx=1).hint)
         self.refused("op-a", x, x, op_a="q")
         self.refused("neither out nor c", x, x, beta=1)
         self.refused("must be real", x, x, alpha=1j)

@@ -142,13 +142,13 @@ class Meaning(unittest.TestCase):
         out = os.path.join(os.path.dirname(self.path), "c.h5")
         record, told = self.told(lambda: damier.cov(f"{self.path}:/matlab", out=out))
         self.assertEqual(len(told), 1)
-        self.assertRegex(told[0], "its columns are the variables; in MATLAB they are rows; the option of rows")
-        text = told[0].replace("the option of", "--of")
+        self.assertRegex(told[0], "its columns are the variables; in MATLAB they are rows; of='rows'")
+        text = told[0].replace("of='rows'", "--of rows")
         self.assertEqual(record["warnings"], [{"kind": "applied", "text": text}])
         with h5py.File(out) as file:
             self.assertEqual(file["c"].attrs["warnings"], text)
         _, told = self.told(lambda: damier.gram(f"{self.path}:/matlab", of="rows"))
-        self.assertRegex(told[0], "its rows are multiplied with each other; in MATLAB they are columns; the option of columns")
+        self.assertRegex(told[0], "its rows are multiplied with each other; in MATLAB they are columns; of='columns'")
 
     def test_complex_axis(self):
         z = self.x + 1j * (1 - self.x)

@@ -1,0 +1,193 @@
+"""Products that are stated before they are computed: ``damier.open(...) @ damier.open(...)``."""
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from ._errors import UsageError
+
+
+class Expression:
+    """A matrix in a file, or a product of such matrices and arrays, that nothing has computed yet.
+
+    ``@`` multiplies, ``*`` scales, ``.T`` and ``.H`` transpose, and ``+`` adds a matrix to a product."""
+
+    __array_ufunc__ = None  # NumPy's operators leave the work to those of this class
+
+    def __matmul__(self, other: Any) -> Product:
+        return Product(self, other)
+
+    def __rmatmul__(self, other: Any) -> Product:
+        return Product(other, self)
+
+    @property
+    def T(self) -> Any:  # pylint: disable=invalid-name
+        """Transposed."""
+        return Transposed(self, "t")
+
+    @property
+    def H(self) -> Any:  # pylint: disable=invalid-name
+        """Transposed and conjugated."""
+        return Transposed(self, "c")
+
+
+class Transposed(Expression):
+    """A transposed matrix, or a conjugated one."""
+
+    def __init__(self, of: Any, op: str) -> None:
+        self.of = of
+        self.op = op
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return tuple(self.of.shape[::-1])
+
+    @property
+    def T(self) -> Any:
+        if self.op != "t":
+            raise UsageError("a conjugated matrix is not transposed again", hint=".H of it is the matrix")
+        return self.of
+
+    @property
+    def H(self) -> Any:
+        if self.op != "c":
+            raise UsageError("a transposed matrix is not conjugated", hint=".T of it is the matrix; .H of the matrix is conjugated")
+        return self.of
+
+    def __getitem__(self, key: Any) -> Any:
+        rows, cols = key if isinstance(key, tuple) and len(key) == 2 else (key, slice(None))
+        return Transposed(self.of[cols, rows], self.op)
+
+    def __repr__(self) -> str:
+        return f"{self.of!r}.{'T' if self.op == 't' else 'H'}"
+
+
+class Product(Expression):
+    """A product that :meth:`compute` or :func:`damier.save` computes: alpha op(A) op(B) + beta C."""
+
+    def __init__(self, a: Any, b: Any, alpha: Any = 1, c: Any = None, beta: Any = 1) -> None:
+        self.a, self.b, self.alpha, self.c, self.beta = a, b, alpha, c, beta
+        shapes = [tuple(getattr(x, "shape", ())) for x in (a, b)]
+        if all(len(shape) == 2 for shape in shapes) and shapes[0][1] != shapes[1][0]:
+            raise UsageError(f"{' @ '.join(' x '.join(map(str, shape)) for shape in shapes)}: the inner dimensions differ")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return (self.a.shape[0], self.b.shape[1])
+
+    # ---- algebra ----
+
+    def __mul__(self, factor: Any) -> Any:
+        if not isinstance(factor, numbers.Number):
+            return NotImplemented
+        return Product(self.a, self.b, self.alpha * factor, self.c, self.beta * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Any:
+        return self * (1 / divisor)
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def _plus(self, c: Any, sign: int) -> Product:
+        if self.c is not None or isinstance(c, (Product, Transposed)):
+            raise UsageError("a product takes one matrix that is added, in a file or in memory", hint="compute() makes an array of a product")
+        return Product(self.a, self.b, self.alpha, c, sign)
+
+    def __add__(self, c: Any) -> Product:
+        return self._plus(c, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, c: Any) -> Product:
+        return self._plus(c, -1)
+
+    @property
+    def T(self) -> Product:
+        return self._turned("T")
+
+    @property
+    def H(self) -> Product:
+        return self._turned("H")
+
+    def _turned(self, how: str) -> Product:
+        if self.c is not None:
+            raise UsageError("a product with a matrix that is added is not transposed", hint="compute() makes an array of it")
+        alpha = self.alpha.conjugate() if how == "H" else self.alpha
+        return Product(_turned(self.b, how), _turned(self.a, how), alpha)
+
+    def __repr__(self) -> str:
+        scaled = "" if self.alpha == 1 else f"{self.alpha!r} * "
+        added = "" if self.c is None else f" {'+' if self.beta == 1 else '-' if self.beta == -1 else f'+ {self.beta!r} *'} {_named(self.c)}"
+        return f"{scaled}({_named(self.a)} @ {_named(self.b)}){added}"
+
+    # ---- work ----
+
+    def compute(self, **options: Any) -> Any:
+        """The product as an array; ``options`` are those of :func:`damier.matmul`."""
+        return self._done(None, options)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        found = self.compute()
+        return found if dtype is None else found.astype(dtype)
+
+    def _done(self, output: Any, options: dict[str, Any]) -> Any:
+        """The array, or, if OUTPUT names a file, the record."""
+        from . import gram, matmul
+
+        a, b = _factor(self.a), _factor(self.b)
+        words: dict[str, Any] = ({} if self.alpha == 1 else {"alpha": self.alpha}) | options
+        of = _of_itself(a, b) if self.c is None and self.alpha.imag == 0 and not options.keys() & {"op_a", "op_b"} else None
+        if of is not None:
+            return gram(a[0], output, of=of, **words)
+        words = ({} if self.c is None else {"c": self.c, "beta": self.beta}) | words
+        words = {f"op_{name}": op for name, (_, op) in zip("ab", (a, b)) if op != "n"} | words
+        return matmul(a[0], b[0], output, **words)
+
+
+def _turned(factor: Any, how: str) -> Any:
+    if isinstance(factor, Expression):
+        return getattr(factor, how)
+    return factor.T if how == "T" else factor.conj().T
+
+
+def _named(factor: Any) -> str:
+    if isinstance(factor, Expression):
+        return repr(factor)
+    return f"<{type(factor).__name__} {' x '.join(map(str, getattr(factor, 'shape', ())))}>"
+
+
+def _factor(factor: Any) -> tuple[Any, str]:
+    """What is multiplied, an array or a matrix in a file, and its op; a product is computed."""
+    if isinstance(factor, Transposed):
+        return factor.of, factor.op
+    return (factor.compute() if isinstance(factor, Product) else factor), "n"
+
+
+def _of_itself(a: tuple[Any, str], b: tuple[Any, str]) -> str | None:
+    """The lines of a matrix, if the product is that of these with each other: half of the work is enough."""
+    (x, op_a), (y, op_b) = a, b
+    same = x is y or (isinstance(x, Expression) and isinstance(y, Expression) and repr(x) == repr(y))
+    ops = {op_a, op_b}
+    if not same or len(ops) != 2 or "n" not in ops or ("t" in ops and str(getattr(x, "dtype", "c"))[0] == "c"):
+        return None
+    return "columns" if op_a != "n" else "rows"
+
+
+def save(product: Any, output: Any, **options: Any) -> Any:
+    """Computes a product of :func:`damier.open` and writes it to ``output``, a location as of :func:`damier.multiply`; returns the record.
+
+    >>> np.save("A.npy", np.arange(6.0).reshape(2, 3))
+    >>> a = damier.open("A.npy")
+    >>> damier.save(2 * (a @ a.T), "S.npy").verification.verdict
+    'PASS'
+    >>> np.load("S.npy")
+    array([[ 10.,  28.],
+           [ 28., 100.]])
+    """
+    if not isinstance(product, Product):
+        raise UsageError(f"{type(product).__name__} is no product of damier.open()", hint="numpy.save and h5py write arrays")
+    return product._done(output, options)

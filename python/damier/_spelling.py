@@ -1,0 +1,96 @@
+"""What the program says about its options, in Python's words; only looked at after an error or with a warning."""
+from __future__ import annotations
+
+import difflib
+import re
+
+from ._errors import UsageError
+
+# What users of other packages call an option, or state otherwise.
+_OTHERS = {
+    "transpose_a": "op_a='t'", "trans_a": "op_a='t'", "transa": "op_a='t'", "ta": "op_a='t'", "opa": "op_a",
+    "transpose_b": "op_b='t'", "trans_b": "op_b='t'", "transb": "op_b='t'", "tb": "op_b='t'", "opb": "op_b",
+    "adjoint_a": "op_a='c'", "conjugate_a": "op_a='c'", "adjoint_b": "op_b='c'", "conjugate_b": "op_b='c'",
+    "dtype": "type", "out_dtype": "type_c", "preferred_element_type": "type_c",
+    "num_threads": "threads", "n_threads": "threads", "nthreads": "threads", "n_jobs": "threads", "workers": "threads",
+    "num_gpus": "gpus", "n_gpus": "gpus", "ngpus": "gpus", "devices": "gpus", "device": "backend='cuda' or 'cpu'",
+    "overwrite": "force=True", "exist_ok": "force=True", "compression": "deflate=6 or zstd=3", "chunks": "chunk",
+    "rowvar": "of='rows' or of='columns'", "axis": "of='rows' or of='columns'", "ddof": "divide='n-1' or divide='n'",
+    "bias": "divide='n'", "aweights": "weights", "fweights": "weights, with weights_are='frequency'", "skipna": "missing='pairwise'",
+    "min_periods": "missing='pairwise'", "k": "top", "topk": "top", "top_k": "top", "n_best": "top", "threshold": "above or below",
+    "lower_bound": "above", "n_components": "k, the second argument", "verbose": "progress=True", "show_progress": "progress=True",
+    "check": "verify", "precision": "compute", "atol": "tolerance", "tol": "tolerance", "random_state": "seed", "standardize": "scale_a",
+    "whiten": "damier.PCA(whiten=True)", "output": "out", "mem": "memory", "max_memory": "memory", "deterministic": "reproducible=True",
+}
+# Parameters, which stand beside the options.
+_PARAMETERS = ("out", "comm", "c", "of", "progress", "scores", "output", "gpus")
+
+
+def _options() -> dict[str, str]:
+    """Their types, by their names."""
+    from ._keywords import ContextOptions, PlanOptions
+
+    found = {name: getattr(kind, "__forward_arg__", str(kind))
+            for table in (PlanOptions, ContextOptions) for name, kind in table.__annotations__.items()}
+    names = {name: 'Literal["f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32"]' for name, kind in found.items() if kind.startswith("TypeName")}
+    return found | names | {"of": 'Literal["columns", "rows"]', "c": "str"}
+
+
+def closest_option(name: str) -> str:
+    """A hint for somebody who calls an option NAME.
+
+    >>> closest_option("transpose_a"), closest_option("thread")
+    ("did you mean op_a='t'?", 'did you mean threads?')
+    """
+    known = _options()
+    key = name.lower().replace("-", "_")
+    close = difflib.get_close_matches(key, [*known, *_PARAMETERS, *_OTHERS], 1)
+    found = _OTHERS.get(key) or "".join(close)
+    found = _OTHERS.get(found, found)
+    return f"did you mean {found}?" if found else "help(damier.Context) and docs/python.md have the options"
+
+
+def unknown_option(name: str) -> UsageError:
+    """The error of an option that does not exist."""
+    key = name.replace("-", "_")
+    return UsageError(f"there is no option {key!r}", hint=closest_option(key))
+
+
+def in_python(text: str) -> str:
+    """A hint or warning of the program or the library, whose options are keyword arguments here; commands stay as they are.
+
+    >>> in_python("--force replaces it; --io-threads 2 reads less at a time; damier info --help")
+    'force=True replaces it; io_threads=2 reads less at a time; damier info --help'
+    >>> in_python("--type f32 or --type f64 converts the inputs first; --no-protect leaves it out; --c names it")
+    "type='f32' or type='f64' converts the inputs first; protect=False leaves it out; c names it"
+    """
+    if "--" not in text:
+        return text
+    pieces = re.split(r"('(?:damier)[^']*'|\bdamier [^;]*)", text)
+    known = _options()
+    text = "".join(one if i % 2 else _with_keywords(one, known) for i, one in enumerate(pieces))
+    return re.sub(r"'damier[^']*--help-all'", "help(damier.Context)", text)
+
+
+def _with_keywords(text: str, known: dict[str, str]) -> str:
+    def keyword(found: re.Match[str]) -> str:
+        name, value = found["name"].replace("-", "_"), found["value"]
+        negated = name.startswith("no_") and name[3:] in known
+        if negated:
+            name = name[3:]
+        kind = known.get(name, "")
+        if kind.startswith("bool"):
+            return f"{name}={not negated}" + (f" {value}" if value else "")
+        if not value:
+            return name
+        return f"{name}={_literal(value)}" if _is_value(value, kind) else f"{name} {value}"
+
+    return re.sub(r"(?<![\w-])--(?P<name>[a-z][\w-]*)(?:[ =](?P<value>[^\s;,)]+))?", keyword, text)
+
+
+def _is_value(word: str, kind: str) -> bool:
+    return f'"{word}"' in kind or bool(re.fullmatch(r"[-+]?[\d.][\w.:]*|[A-Z]+|(host|device)=\S+|f\d\d:\S+|[\w.]+\.h5\S*", word))
+
+
+def _literal(word: str) -> str:
+    return word if re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?|[A-Z]+", word) else repr(word)
