@@ -6,11 +6,7 @@ commands, from their start to the file of components. Appends a record of each p
 
 Needs a Python with scikit-learn, dask, h5py and NumPy.
 """
-import json
-import pathlib
-import tempfile
-
-from measure import code_of, compare, cores, made_by, options_of, run, start, timed
+from measure import OF_PROGRAMS, compare_programs, options_of, start
 
 WRITE = """import sys, h5py, numpy as np
 rows, cols, dtype = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
@@ -21,7 +17,7 @@ with h5py.File(sys.argv[1] + "/X.h5", "w") as file:
         size = min(10000, rows - first)
         x[first:first + size] = 2 + rng.standard_normal((size, cols), dtype="f4") * np.arange(1, cols + 1, dtype="f4")**-0.5
 """
-READ = "import sys, h5py, numpy as np\nk = int(sys.argv[2])\nfile = h5py.File(sys.argv[1] + '/X.h5')\nx = file['x']\n"
+READ = "import sys, h5py, numpy as np\nk = int(sys.argv[5])\nfile = h5py.File(sys.argv[1] + '/X.h5')\nx = file['x']\n"
 SAVE = "\nnp.savez(sys.argv[1] + '/P.npz', c=found.components_, v=found.explained_variance_)\n"
 SKLEARN = READ + "from sklearn.decomposition import PCA, IncrementalPCA\n"
 WAYS = {"damier": None,
@@ -37,33 +33,18 @@ np.savez(sys.argv[1] + '/P.npz', s=s, v=v)
 """}
 SMALL = {"damier": None,
          "numpy": READ + "x = x[:]\ns, v = np.linalg.svd(x - x.mean(0), full_matrices=False)[1:]\nnp.savez(sys.argv[1] + '/P.npz', s=s[:k], v=v[:k])\n"}
-VERSIONS = ("import json, sklearn, dask, numpy; print(json.dumps({'scikit-learn': sklearn.__version__, 'dask': dask.__version__, "
-            "'numpy': numpy.__version__}))")
-
-
-def once(way, ways, folder, rank, options):
-    words = [options.damier, "pca", folder / "X.h5", "--rank", str(rank), "-o", folder / "P.h5", "--force", "-q"]
-    if way != "damier":
-        words = [options.python, "-c", ways[way], folder, str(rank)]
-    took, _ = timed(lambda: run(words))
-    return took
 
 
 def main():
-    options = options_of(__doc__, "components.jsonl", damier="build/release/damier", runs=5, python="python3",
-                         rows={"type": int, "default": 300000, "help": "rows [300000]"},
+    options = options_of(__doc__, "components.jsonl", **OF_PROGRAMS, runs=5, rows=300000,
                          small={"action": "store_true", "help": "20000 x 300 of f64, against NumPy's SVD"},
-                         ways={"default": "", "help": "some of the programs, separated by commas [all]"},
-                         folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"})
+                         ways={"default": "", "help": "some of the programs, separated by commas [all]"})
     rows, cols, rank, dtype = (20000, 300, 10, "f8") if options.small else (options.rows, 1000, 50, "f4")
     ways = SMALL if options.small else WAYS
     ways = {way: ways[way] for way in ("damier", *options.ways.split(","))} if options.ways else ways
-    about = {"verb": "components", **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS]))}
-    with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-pca-") as name:
-        folder = pathlib.Path(name)
-        run([options.python, "-c", WRITE, folder, str(rows), str(cols), dtype])
-        case = {"rows": rows, "columns": cols, "rank": rank, "type": "f64" if options.small else "f32"}
-        compare(options.output, about, case, tuple(ways), lambda way: once(way, ways, folder, rank, options), options.runs)
+    case = {"rows": rows, "columns": cols, "rank": rank, "type": "f64" if options.small else "f32"}
+    compare_programs(options, "components", ("scikit-learn", "dask", "numpy"), WRITE, [(case, [rows, cols, dtype, rank])], ways,
+                     f"pca FOLDER/X.h5 --rank {rank} -o FOLDER/P.h5")
 
 
 if __name__ == "__main__":

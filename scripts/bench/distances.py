@@ -6,11 +6,7 @@ their start to the file of distances. Appends a record of each program.
 
 Needs a Python with h5py, NumPy and scipy.
 """
-import json
-import pathlib
-import tempfile
-
-from measure import code_of, compare, cores, made_by, options_of, run, start, timed
+from measure import OF_PROGRAMS, compare_programs, options_of, start
 
 COLS = 128
 WRITE = f"""import sys, h5py, numpy as np
@@ -25,29 +21,13 @@ with h5py.File(sys.argv[1] + "/X.h5") as file:
 with h5py.File(sys.argv[1] + "/D.h5", "w") as file:
     file["c"] = cdist(x, x)
 """
-WAYS = ("damier", "scipy")
-VERSIONS = "import json, scipy, numpy; print(json.dumps({'scipy': scipy.__version__, 'numpy': numpy.__version__}))"
-
-
-def once(way, folder, options):
-    words = [options.damier, "gram", folder / "X.h5", "--of", "rows", "--metric", "euclidean", "-o", folder / "D.h5", "--force", "-q"]
-    if way == "scipy":
-        words = [options.python, "-c", CDIST, folder]
-    took, _ = timed(lambda: run(words))
-    (folder / "D.h5").unlink()
-    return took
 
 
 def main():
-    options = options_of(__doc__, "distances.jsonl", damier="build/release/damier", runs=5, python="python3",
-                         rows={"type": int, "default": 20000, "help": "rows [20000]"},
-                         folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"})
-    about = {"verb": "distances", **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS]))}
-    with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-distances-") as name:
-        folder = pathlib.Path(name)
-        run([options.python, "-c", WRITE, folder, str(options.rows)])
-        case = {"rows": options.rows, "columns": COLS, "type": "f64", "metric": "euclidean"}
-        compare(options.output, about, case, WAYS, lambda way: once(way, folder, options), options.runs)
+    options = options_of(__doc__, "distances.jsonl", **OF_PROGRAMS, runs=5, rows=20000)
+    case = {"rows": options.rows, "columns": COLS, "type": "f64", "metric": "euclidean"}
+    compare_programs(options, "distances", ("scipy", "numpy"), WRITE, [(case, [options.rows])], {"damier": None, "scipy": CDIST},
+                     "gram FOLDER/X.h5 --of rows --metric euclidean -o FOLDER/D.h5")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -154,6 +155,34 @@ def multiply(words, c, record, **more):
     if found["verification"]["verdict"] != "PASS":
         raise Failed("damier's verification does not say PASS")
     return {**found["times"], **took}, found
+
+
+# ---- programs beside damier ----
+
+OF_PROGRAMS = {"damier": "build/release/damier", "python": {"default": "python3", "help": "that has the packages"},
+               "folder": {"default": "/dev/shm", "help": "for the files [/dev/shm]"}}
+VERSIONS = "import sys, json, importlib.metadata as m; print(json.dumps({name: m.version(name) for name in sys.argv[1:]}))"
+
+
+def compare_programs(options, verb, packages, write, cases, ways, damier):
+    """Whole commands, from their start to a file, in turns, with options of OF_PROGRAMS: DAMIER's words, in which FOLDER/ stands for the
+    folder, and programs of Python, WAYS {name: text, or None for damier}, which need PACKAGES. All get the folder and a case's words
+    as sys.argv, WRITE first, which makes the files. CASES: (facts or a function of the folder that returns them, words)."""
+    about = {"verb": verb, **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS, *packages]))}
+    for facts, words in cases:
+        with tempfile.TemporaryDirectory(dir=options.folder, prefix=f"damier-{verb}-") as name:
+            folder = pathlib.Path(name)
+            run([options.python, "-c", write, folder, *words])
+            programs = {way: [options.python, "-c", text, folder, *words] if text else [
+                options.damier, *damier.replace("FOLDER", name).split(), "-q"] for way, text in ways.items()}
+            inputs = set(folder.iterdir())
+
+            def once(way, folder=folder, programs=programs, inputs=inputs):
+                for made in set(folder.iterdir()) - inputs:
+                    made.unlink()
+                return timed(lambda: run(programs[way]))[0]
+
+            compare(options.output, about, facts(folder) if callable(facts) else facts, ways, once, options.runs)
 
 
 # ---- facts and records ----

@@ -6,11 +6,7 @@ and blocks of NumPy, in turns; whole commands, from their start to the file of n
 
 Needs a Python with faiss-cpu, h5py, NumPy, scikit-learn, scipy and sparse-dot-topn.
 """
-import json
-import pathlib
-import tempfile
-
-from measure import code_of, compare, cores, made_by, options_of, run, start, timed
+from measure import OF_PROGRAMS, compare_programs, options_of, start
 
 COLS, TOP = 128, 10
 WRITE = f"""import sys, h5py, numpy as np
@@ -47,29 +43,15 @@ for first in range(0, len(x), 2000):
     indices.append(np.take_along_axis(some, order, 1))
 np.savez(sys.argv[1] + "/near.npz", values=np.concatenate(values), indices=np.concatenate(indices))
 """}
-VERSIONS = ("import json, importlib.metadata as m; print(json.dumps({name: m.version(name) for name in ('faiss-cpu', 'numpy', "
-            "'scikit-learn', 'sparse-dot-topn')}))")
-
-
-def once(way, folder, options):
-    words = [options.damier, "gram", folder / "X.h5", "--of", "rows", "--metric", "cosine", "--top", str(TOP), "-o", folder / "near.h5", "--force", "-q"]
-    if way != "damier":
-        words = [options.python, "-c", WAYS[way], folder]
-    took, _ = timed(lambda: run(words))
-    return took
 
 
 def main():
-    options = options_of(__doc__, "neighbours.jsonl", damier="build/release/damier", runs=10, python="python3",
-                         ways={"default": ",".join(WAYS), "help": "programs, the first is the reference"},
-                         rows={"type": int, "default": 50000, "help": "rows [50000]"},
-                         folder={"default": "/dev/shm", "help": "for the files [/dev/shm]"})
-    about = {"verb": "neighbours", **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS]))}
-    with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-near-") as name:
-        folder = pathlib.Path(name)
-        run([options.python, "-c", WRITE, folder, str(options.rows)])
-        case = {"rows": options.rows, "columns": COLS, "top": TOP, "type": "f32", "metric": "cosine"}
-        compare(options.output, about, case, tuple(options.ways.split(",")), lambda way: once(way, folder, options), options.runs)
+    options = options_of(__doc__, "neighbours.jsonl", **OF_PROGRAMS, runs=10, rows=50000,
+                         ways={"default": ",".join(WAYS), "help": "programs, the first is the reference"})
+    case = {"rows": options.rows, "columns": COLS, "top": TOP, "type": "f32", "metric": "cosine"}
+    compare_programs(options, "neighbours", ("faiss-cpu", "numpy", "scikit-learn", "sparse-dot-topn"), WRITE, [(case, [options.rows])],
+                     {way: WAYS[way] for way in options.ways.split(",")},
+                     f"gram FOLDER/X.h5 --of rows --metric cosine --top {TOP} -o FOLDER/near.h5")
 
 
 if __name__ == "__main__":
