@@ -105,12 +105,13 @@ def python(_):
     sys.path.insert(0, str(ROOT / "python"))
     import damier
     for name in damier.__all__:
+        yield name
         what = getattr(damier, name)
-        if inspect.isclass(what) or not callable(what):
-            yield name
-        else:
-            parameters = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(what).parameters.values()]
-            yield f"{name}{inspect.Signature(parameters)}"
+        parameters = [] if inspect.isclass(what) or not callable(what) else inspect.signature(what).parameters.values()
+        for place, parameter in enumerate(parameters, 1):
+            where = "keyword" if parameter.kind is parameter.KEYWORD_ONLY else place
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                yield f"{name}, {where}: {parameter.replace(annotation=parameter.empty)}"
 
 
 PROMISED = {"symbols": symbols, "interface": interface, "options": options_of_verbs, "exit_codes": exit_codes, "record": record, "python": python}
