@@ -11,8 +11,8 @@
  * next one is multiplied.  For C += A B the L2 cache, into which C was prefetched, performs the
  * additions.  (PTX ISA, "wgmma"; the warp-specialised, persistent kernels of CUTLASS 3)
  *
- * Adds to mma: operands never pass registers, the multiplying warps issue no loads, and borders
- * need no conditions, because TMA reads zeros beyond them.
+ * Adds to wgmma_simple: nobody waits for loads or stores, because others do them; clusters; all
+ * types; tiles that fit C.
  *
  * What limits it: power.  Moving less data makes large products faster, waiting less does not.  TMA
  * needs 16-byte aligned rows: other operands are copied to scratch memory first, an unaligned C is
@@ -20,7 +20,10 @@
  * transposed first.  Extents must be below 2^31.  TMA rounds f32 to TF32 on loading, to nearest
  * even, as cuBLAS does (numbers above the largest TF32 become infinite, subnormal ones 0).
  *
- * Products of residues and of split operands use the device part of this file, too. */
+ * Read 20_wgmma_simple first.  Here, from top to bottom: the instruction; shapes of tiles and their
+ * order; clusters; what the loading thread does; how a tile is stored; what a multiplying warpgroup
+ * does; the kernel, which is all of this; the choice of a shape and the launch.  Products of
+ * residues and of split operands use the device part of this file, too. */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
