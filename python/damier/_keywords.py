@@ -460,6 +460,8 @@ class PlanOptions(TypedDict, total=False):
     """reduce each row of C, or each column."""
     by: Literal["value", "abs", "smallest"] | None
     """compare elements, their magnitudes, or take the smallest first."""
+    no_self: bool | None
+    """leave out the diagonal of C, what a line has in common with itself."""
     max_elements: SupportsIndex | None
     """end with an error if more than N elements are beyond the threshold."""
     as_column: bool | None
