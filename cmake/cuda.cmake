@@ -25,6 +25,7 @@ function(damier_cuda_layers)
   target_compile_options(dm_kernels PRIVATE -fmad=false -Xcompiler=-Wall)
   target_include_directories(dm_kernels PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(dm_kernels PUBLIC CUDA::cudart_static)
+  find_path(NVRTC_INCLUDE_DIR nvrtc.h HINTS ${CUDAToolkit_INCLUDE_DIRS} REQUIRED) # loaded at run time (ladder/22_jit.cu)
   target_compile_definitions(dm_backend PUBLIC DM_HAVE_CUDA=1)
   # cuBLAS is loaded at run time (backend/cuda_library.c).
   target_compile_definitions(dm_backend PRIVATE DM_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
