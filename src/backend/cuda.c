@@ -154,7 +154,8 @@ static dm_status choose_kernel(dm_cuda *gpu, const char *name) {
     return dm_suggest(dm_fail(DM_E_USAGE, "the cuda backend has no kernel '%s'", name), name, names,
                       count);
   gpu->kernel = dm_cuda_find_kernel(name);
-  if (gpu->kernel && gpu->kernel->id == DM_KERNEL_jit) DM_TRY(dm_cuda_need_nvrtc(gpu));
+  if (gpu->kernel && gpu->kernel->id == DM_KERNEL_jit)
+    DM_TRY(dm_context(dm_cuda_need_nvrtc(gpu), "kernel %s", name));
   if (!gpu->kernel || dm_cuda_runs(gpu, gpu->kernel)) return DM_OK;
   const int first = gpu->kernel->first, last = gpu->kernel->last;
   return dm_fail(DM_E_USAGE, "kernel %s runs on compute capability %d.%d%s: %s has %d.%d", name,

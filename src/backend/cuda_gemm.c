@@ -76,8 +76,7 @@ dm_status dm_cuda_need_nvrtc(dm_cuda *gpu) {
   if (!gpu->nvrtc) gpu->nvrtc = dm_cuda_library_open("nvrtc", CUBLAS_VER_MAJOR);
   if (gpu->nvrtc) return DM_OK;
   return dm_hint(
-      dm_fail(DM_E_USAGE, "kernel jit needs NVRTC, and libnvrtc.so.%d was not found",
-              CUBLAS_VER_MAJOR),
+      dm_fail(DM_E_USAGE, "it needs NVRTC, and libnvrtc.so.%d was not found", CUBLAS_VER_MAJOR),
       "install it (it is a part of the CUDA Toolkit), or choose tiled_32, the same kernel");
 }
 
