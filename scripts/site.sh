@@ -6,8 +6,14 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-serve=
-read_options "serve!" "$@"
+# The link to the repository: where this clone came from.
+DAMIER_REPOSITORY=${DAMIER_REPOSITORY-$(git remote get-url origin 2>/dev/null || true)}
+case $DAMIER_REPOSITORY in
+https://*) export DAMIER_REPOSITORY ;;
+*) unset DAMIER_REPOSITORY ;;
+esac
+
+serve=read_options "serve!" "$@"
 mkdocs=${MKDOCS-mkdocs}
 export NO_MKDOCS_2_WARNING=1 # hides a message of the theme about other programs
 has "$mkdocs" || die "there is no $mkdocs: python3 -m venv build/site-tools && build/site-tools/bin/pip install -r" \

@@ -280,7 +280,7 @@ dm_status sim_report(const sim_options *o, const dm_run *run, const sim_outcome 
   record_result(o, run, &outcome->plan, &all, record);
   record_machine(o, outcome, record);
   dm_report_file report;
-  if (!o->json || !dm_report_is_stdout(o->json)) dm_record_print(record, stdout);
+  if (!o->json || !dm_report_is_stdout(o->json)) dm_record_print(record, true, stdout);
   dm_status status = o->json ? dm_report_open(o->json, false, &report) : DM_OK;
   if (!status && o->json) status = dm_report_add(&report, record);
   if (!status && o->json) status = dm_report_close(&report);

@@ -151,6 +151,10 @@ static void record_line(const dm_verdict *verdict, const dm_checked *checked, dm
     snprintf(residual, sizeof residual, "exactly modulo 2^64");
   dm_record_text(record, "verification.method", "verified", "%s, %s%s%s: %s", equation, residual,
                  seed[0] ? ", seed " : "", seed, words);
+  if (!verdict->exact && verdict->drawn)
+    dm_record_line(record, "",
+                   "residual: largest error of C x, a random x; bound: what rounding may cause; "
+                   "--verify-seed repeats x");
   dm_record_text(record, "verification.equation", NULL, "%s", equation);
   if (seed[0]) dm_record_text(record, "verification.seed", NULL, "%s", seed);
 }

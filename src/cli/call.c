@@ -230,7 +230,8 @@ static dm_status print_table(const dm_call *call, const dm_record *record) {
   if (level <= DM_LOG_ERROR) return DM_OK;
   FILE *memory = open_memstream(&text, &size);
   if (!memory) return dm_fail(DM_E_FIT, "no memory for the report");
-  dm_record_print(record, memory);
+  const bool short_one = call->verb->bit & (DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS);
+  dm_record_print(record, !short_one || call->own.verbose > 0 || call->own.dry_run, memory);
   if (fclose(memory) != 0) return dm_fail(DM_E_FIT, "no memory for the report");
   const char *last = text, *end = text + size;
   for (const char *at = text; at + 1 < end; at++)

@@ -98,7 +98,7 @@ static dm_status print_version(const dm_call *call) {
   dm_record *record = NULL;
   dm_status status = dm_record_new("version", call->command, &record);
   if (!status) status = dm_info_program(record);
-  if (!status) dm_record_print(record, stdout);
+  if (!status) dm_record_print(record, true, stdout);
   dm_record_free(record);
   return status;
 }

@@ -7,7 +7,10 @@
 #include "product/components_impl.h"
 #include "product/provenance.h"
 
-enum { SHOWN = 10 }; /* components in the table */
+enum {
+  SHOWN = 10,
+  BRIEFLY = 2
+}; /* components in the table, besides the last one; and in a short one */
 
 const char *dm_components_method_name(dm_components_method method) {
   static const char *const names[] = {"auto", "gram", "passes"};
@@ -241,7 +244,7 @@ static void result_report_values(const dm_components_state *c, const dm_componen
       result_find(result, variance ? "explained_variance_ratio" : "squares_ratio");
   const int64_t k = c->job->count;
   double sum = 0.0;
-  char line[160], label[32];
+  char line[160], label[40];
   dm_record_series(record, "components.singular_values", sigma, k);
   for (int64_t i = 0; i < k; i++) {
     sum += ratio ? ratio[i] : 0.0;
@@ -254,6 +257,7 @@ static void result_report_values(const dm_components_state *c, const dm_componen
       snprintf(line + used, sizeof line - (size_t)used, ", %.2f %%, together %.2f %%",
                100.0 * ratio[i], 100.0 * sum);
     dm_record_line(record, label, line);
+    if (i >= BRIEFLY && i < k - 1) dm_record_detail(record);
   }
   if (ratio) dm_record_real(record, "components.explained_ratio", NULL, DM_SHOWN_PLAIN, sum);
 }

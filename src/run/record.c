@@ -23,6 +23,7 @@ static const char environment[] = "environment.";
 typedef struct entry {
   char *path, *label, *shown; /* label NULL: not in the table */
   json_t *value;              /* NULL: only in the table */
+  bool detail;
 } entry;
 
 struct dm_record {
@@ -253,15 +254,56 @@ void dm_record_free(dm_record *record) {
   free(record);
 }
 
-void dm_record_print(const dm_record *record, FILE *out) {
+void dm_record_detail(dm_record *record) {
+  if (record->count > 0) record->entries[record->count - 1].detail = true;
+}
+
+/* Paths, or beginnings of paths with a star, of what a short report leaves out... */
+static const char *const details[] = {"files.write_way",
+                                      "files.chunks*",
+                                      "problem.shape",
+                                      "problem.types",
+                                      "problem.symmetry",
+                                      "problem.sums",
+                                      "machine.binding",
+                                      "transport.*",
+                                      "plan.*",
+                                      "times.*",
+                                      "moved.*",
+                                      "verification.norm",
+                                      "components.observations",
+                                      "components.variables",
+                                      "components.passes",
+                                      "components.loss*",
+                                      NULL};
+/* ... but for these. */
+static const char *const kept[] = {"times.total_s", "times.multiply_s", "times.repeated_s", NULL};
+
+static bool is_listed(const char *path, const char *const *list) {
+  for (; *list; list++) {
+    const size_t length = strlen(*list);
+    const bool star = (*list)[length - 1] == '*';
+    if (star ? strncmp(path, *list, length - 1) == 0 : strcmp(path, *list) == 0) return true;
+  }
+  return false;
+}
+
+/* One process is no news. */
+static bool is_shown(const entry *e, bool all) {
+  if (!e->label || all) return e->label != NULL;
+  if (strcmp(e->path, "machine.where") == 0 && strncmp(e->shown, "1 on", 4) == 0) return false;
+  return !e->detail && (!is_listed(e->path, details) || is_listed(e->path, kept));
+}
+
+void dm_record_print(const dm_record *record, bool all, FILE *out) {
   int width = 0;
   for (int i = 0; i < record->count; i++) {
-    const char *label = record->entries[i].label;
-    if (label && (int)strlen(label) > width) width = (int)strlen(label);
+    const entry *e = &record->entries[i];
+    if (is_shown(e, all) && (int)strlen(e->label) > width) width = (int)strlen(e->label);
   }
   for (int i = 0; i < record->count; i++) {
     const entry *e = &record->entries[i];
-    if (!e->label) continue;
+    if (!is_shown(e, all)) continue;
     fprintf(out, "%-*s  ", width, e->label);
     dm_put_text(e->shown, out);
     fputc('\n', out);

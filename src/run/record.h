@@ -56,6 +56,9 @@ void dm_record_notes(dm_record *record, struct dm_notes *notes);
 /* A line only in the table. */
 void dm_record_line(dm_record *record, const char *label, const char *text);
 
+/* The last entry is a detail: a short table leaves it out. */
+void dm_record_detail(dm_record *record);
+
 /* Hides everything recorded so far from the table. */
 void dm_record_hide(dm_record *record);
 
@@ -63,8 +66,8 @@ void dm_record_hide(dm_record *record);
 void dm_record_summary(dm_record *record, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Prints table and summary line. */
-void dm_record_print(const dm_record *record, FILE *out);
+/* Prints table and summary line; without ALL only what people look at first. */
+void dm_record_print(const dm_record *record, bool all, FILE *out);
 
 /* One JSON document and the end of its line; the caller frees *TEXT.  DM_E_FIT. */
 dm_status dm_record_json(const dm_record *record, char **text);
