@@ -13,7 +13,8 @@ https://*) export DAMIER_REPOSITORY ;;
 *) unset DAMIER_REPOSITORY ;;
 esac
 
-serve=read_options "serve!" "$@"
+serve=
+read_options "serve!" "$@"
 mkdocs=${MKDOCS-mkdocs}
 export NO_MKDOCS_2_WARNING=1 # hides a message of the theme about other programs
 has "$mkdocs" || die "there is no $mkdocs: python3 -m venv build/site-tools && build/site-tools/bin/pip install -r" \

@@ -259,23 +259,12 @@ void dm_record_detail(dm_record *record) {
 }
 
 /* Paths, or beginnings of paths with a star, of what a short report leaves out... */
-static const char *const details[] = {"files.write_way",
-                                      "files.chunks*",
-                                      "problem.shape",
-                                      "problem.types",
-                                      "problem.symmetry",
-                                      "problem.sums",
-                                      "machine.binding",
-                                      "transport.*",
-                                      "plan.*",
-                                      "times.*",
-                                      "moved.*",
-                                      "verification.norm",
-                                      "components.observations",
-                                      "components.variables",
-                                      "components.passes",
-                                      "components.loss*",
-                                      NULL};
+/* clang-format off */
+static const char *const details[] = {
+    "files.a_centering", "files.b_centering", "files.write_way", "files.chunks*", "problem.shape", "problem.types", "problem.symmetry",
+    "problem.sums", "machine.binding", "transport.*", "plan.*", "times.*", "moved.*", "verification.norm", "components.observations",
+    "components.variables", "components.passes", "components.loss*", NULL};
+/* clang-format on */
 /* ... but for these. */
 static const char *const kept[] = {"times.total_s", "times.multiply_s", "times.repeated_s", NULL};
 

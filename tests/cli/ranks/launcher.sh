@@ -40,7 +40,7 @@ try damier multiply A.h5
 unset PMIX_RANK
 # The report contains the launching time, except if a shell that has run commands became the launcher.
 told() {
-  "$@" damier multiply A.h5 A.h5 -o C.h5 --force 2>&1 | grep -c 'launching, before main' || true
+  "$@" damier multiply A.h5 A.h5 -o C.h5 --force -v 2>&1 | grep -c 'launching, before main' || true
 }
 told mpirun -n 2
 told sh -c 'ls >/dev/null; exec mpirun -n 2 "$@"' sh

@@ -16,13 +16,13 @@ for name in layers layer rows fixed; do cmp one.bits $name.bits && echo "$name: 
 damier verify A.h5 B.h5 one.h5 --compute f64:int8 --verify-seed 0x64616d69 -q
 
 damier generate far.h5:/B --rows 700 --cols 80 --kind ozaki --phi 9 -q >/dev/null
-damier multiply A.h5 far.h5 -o far_c.h5 --compute f64:int8 2>far.err | grep -E "^not by residues|^types"
+damier multiply A.h5 far.h5 -o far_c.h5 -v --compute f64:int8 2>far.err | grep -E "^not by residues|^types"
 grep -c 'multiplied in f64' far.err
 # Wider ranges need more moduli; a specified number is kept.
 damier generate wide.h5:/B --rows 700 --cols 80 --kind ozaki --phi 2 -q >/dev/null
-damier multiply A.h5 wide.h5 -o wide_c.h5 --compute f64:int8 2>wide.err | grep -E "^more moduli|^types|^plan"
+damier multiply A.h5 wide.h5 -o wide_c.h5 -v --compute f64:int8 2>wide.err | grep -E "^more moduli|^types|^plan"
 grep -c 'multiplied in f64:int8:19' wide.err
-damier multiply A.h5 wide.h5 -o wide_d.h5 --compute f64:int8:16 2>wide.err | grep -E "^not by residues|^types"
+damier multiply A.h5 wide.h5 -o wide_d.h5 -v --compute f64:int8:16 2>wide.err | grep -E "^not by residues|^types"
 h5dump -a /c/compute wide_c.h5 | grep '(0)'
 try damier bench multiply --size 64 --compute f64:int8:7 -q
 # Its own matrices suit few moduli.
