@@ -121,6 +121,10 @@ cudaError_t dm_kernels_copy_runs(const dm_runs_copy *work);
  * TO as by dm_copy.  (helpers/convert.cu) */
 cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream);
 
+/* TO, of twice the rows, = the complex FROM expanded: as real matrices of twice the columns, parts
+ * of A times TO are the parts of A FROM.  Both have col_stride 1.  (helpers/expand.cu) */
+cudaError_t dm_kernels_expand(dm_view to, dm_view from, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -49,10 +49,17 @@ void dm_backend_leave(dm_backend *backend) {
     if (backend->ops->leave) backend->ops->leave(backend);
 }
 
+static void release_tiles(dm_backend *backend) {
+  const dm_tiles *t = &backend->tiles;
+  dm_backend_release(backend, DM_DEVICE, t->sums.memory);
+  dm_backend_release(backend, DM_DEVICE, t->between.memory);
+  for (int x = 0; x < 2; x++) dm_backend_release(backend, DM_DEVICE, t->operands[x].memory);
+}
+
 void dm_backend_close(dm_backend *backend) {
   while (backend) {
     dm_backend *base = backend->base;
-    dm_backend_release(backend, DM_DEVICE, backend->tiles.memory);
+    release_tiles(backend);
     if (backend->ops->close)
       backend->ops->close(backend);
     else
@@ -149,17 +156,31 @@ dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
   return DM_OK;
 }
 
+static dm_status check_transposed(dm_view to, dm_view from) {
+  if (to.rows == from.cols && to.cols == from.rows && to.dtype == from.dtype &&
+      to.space == from.space && to.col_stride == 1 && from.col_stride == 1)
+    return DM_OK;
+  return dm_fail(DM_E_BUG, "a transposition between matrices that do not match");
+}
+
 dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
                                dm_event *done) {
   DM_INHERIT(backend, transpose);
   *done = 0;
-  if (to.rows != from.cols || to.cols != from.rows || to.dtype != from.dtype ||
-      to.space != from.space || to.col_stride != 1 || from.col_stride != 1)
-    return dm_fail(DM_E_BUG, "a transposition between matrices that do not match");
+  DM_TRY(check_transposed(to, from));
   if (dm_view_is_empty(from)) return DM_OK;
-  if (to.space == DM_DEVICE) return backend->ops->transpose(backend, to, from, conjugate, done);
+  if (to.space == DM_DEVICE)
+    return backend->ops->transpose(backend, to, from, conjugate, false, done);
   dm_host_transpose_parallel(to, from, conjugate);
   return DM_OK;
+}
+
+dm_status dm_backend_transpose_in_order(dm_backend *backend, dm_view to, dm_view from,
+                                        bool conjugate, dm_event *done) {
+  DM_INHERIT(backend, transpose);
+  DM_TRY(check_transposed(to, from));
+  if (dm_view_is_empty(from)) return DM_OK;
+  return backend->ops->transpose(backend, to, from, conjugate, true, done);
 }
 
 dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,

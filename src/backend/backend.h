@@ -112,6 +112,10 @@ dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
 dm_status dm_backend_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
                                dm_event *done);
 
+/* The same in device memory, after the products that were posted and before later ones. */
+dm_status dm_backend_transpose_in_order(dm_backend *backend, dm_view to, dm_view from,
+                                        bool conjugate, dm_event *done);
+
 /* C (+)= A B. A and B have the work type and contiguous rows, or columns unless they are split; C
  * has the accumulator's and contiguous rows; all are in DM_DEVICE space if the backend has device
  * memory. Without ACCUMULATE, C is overwritten and not read. */
@@ -157,8 +161,8 @@ bool dm_backend_prepares(const dm_backend *backend);
 bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *product);
 
 /* Posts such a product to STREAM, a cudaStream_t of the caller, and does not wait for it; NULL: to
- * the backend's own queue, and *DONE is its event. STREAM: only in modes and by kernels that
- * libraries have. */
+ * the backend's own queue, and *DONE is its event. STREAM: only what takes one. */
+bool dm_backend_takes_stream(const dm_backend *backend, const dm_whole_product *product);
 dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *product, void *stream,
                               dm_event *done);
 

@@ -118,7 +118,7 @@ typedef struct dm_backend_ops {
                          dm_event *done);
   /* (optional) With device memory. */
   dm_status (*transpose)(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
-                         dm_event *done);
+                         bool in_order, dm_event *done);
   /* (optional) For the caller's memory; NULL: all is host memory. */
   dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
   dm_status (*await)(dm_backend *backend, void *stream);
@@ -196,14 +196,20 @@ typedef struct dm_backend_ops {
                          bool diagonal);
 } dm_backend_ops;
 
+/* Memory of the backend's that grows. */
+typedef struct dm_tile_room {
+  void *memory;
+  int64_t bytes;
+} dm_tile_room;
+
 /* How whole products are done that no library does (backend_whole.c). */
 typedef struct dm_tiles {
   bool used, named; /* NAMED: by a kernel that was named */
   dm_compute mode;
-  int64_t depth; /* as in dm_backend_mode */
-  void *memory;  /* accumulators and sums of a tile */
-  int64_t bytes;
-  dm_event last; /* the last step that was posted */
+  int64_t depth;                     /* as in dm_backend_mode */
+  dm_tile_room sums;                 /* and accumulators, of a tile */
+  dm_tile_room operands[2], between; /* parts of A and B by rows; what is turned twice */
+  dm_event last;                     /* the last step that was posted */
 } dm_tiles;
 
 struct dm_backend {

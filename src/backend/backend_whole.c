@@ -1,7 +1,8 @@
-/* Whole products of the caller's matrices: by the backend's library, or, in a mode or by a kernel
- * that no library has, in tiles of C. Then A and B are read where they are; accumulators and sums
- * of a tile, and parts of its operands, are in the backend's own memory, of at most 5 GiB for
- * f64:int8:15 and 2 GiB for f32:f16. */
+/* Whole products of the caller's matrices: by the backend's library, or in tiles of C, in modes, by
+ * kernels and of operands that no library has. Then A and B are read where they are, but for those
+ * by columns or to be conjugated: parts of them are copied by rows. These, accumulators and sums of
+ * a tile, and parts of its operands, are in the backend's own memory, of at most 5 GiB for
+ * f64:int8:15 and 2 GiB for f32:f16, and 4 GiB for copies. */
 #include <string.h>
 
 #include "backend/backend.h"
@@ -9,7 +10,15 @@
 #include "backend/whole_product.h"
 #include "core/checked.h"
 
-enum { TILE = 8192, ALIGNED = 16 /* bytes, at multiples of which rows of C start for kernels */ };
+enum {
+  TILE = 8192,
+  ALIGNED = 16, /* bytes, at multiples of which rows of C start for kernels */
+  STRIPS = 8,   /* of a symmetric C, */
+  LEAST_STRIP = 1024,
+  STRIP = 256 /* at multiples of which they start */
+};
+
+static const double turned_bytes = 2147483648.0; /* of a part of an operand that is copied */
 
 /* ---- modes ---- */
 
@@ -55,21 +64,15 @@ static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) 
   return plain && aligned && p->c.dtype == type_of_sums(tiles, p->a.dtype);
 }
 
-/* Exponents, and bits, of complex numbers are those of C by rows; exponents are those of one
- * entry. */
+/* Exponents are those of one entry. */
 static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
   const dm_dtype work = p->a.dtype;
   const dm_whole_product one = dm_whole_entry(p, 0), by_rows = dm_whole_by_rows(&one);
-  const bool is_complex = dm_dtype_is_complex(work);
-  const bool turned = !dm_blas_by_rows(one.c);
-  if (p->c.space != DM_DEVICE || p->symmetric || dm_dtype_real(work) != tiles->mode.work ||
-      (is_complex && (p->conjugate_a || p->conjugate_b)) ||
-      (is_complex && turned && (tiles->mode.scans || tiles->depth > 0)) ||
+  if (p->c.space != DM_DEVICE || dm_dtype_real(work) != tiles->mode.work ||
       (tiles->mode.scans && p->entries > 1))
     return false;
-  return dm_blas_by_rows(by_rows.a) && dm_blas_by_rows(by_rows.b) && dm_blas_by_rows(by_rows.c) &&
-         (dm_backend_has_epilogue(p->c.dtype, type_of_sums(tiles, work)) ||
-          sums_are_elements(tiles, &by_rows));
+  return dm_backend_has_epilogue(p->c.dtype, type_of_sums(tiles, work)) ||
+         sums_are_elements(tiles, &by_rows);
 }
 
 /* One product, C by rows. */
@@ -79,23 +82,54 @@ typedef struct tiling {
   dm_whole_product whole;
   dm_dtype sum;
   bool direct;
+  bool turns[2]; /* A, B are copied by rows */
 } tiling;
+
+/* ROWS x COLS elements, WIDE with whatever follows each row, in ROOM. */
+static dm_status need_room(const tiling *t, dm_tile_room *room, dm_dtype dtype, int64_t rows,
+                           int64_t cols, int64_t wide, dm_view *view) {
+  const int64_t stride = dm_device_stride(wide, dtype);
+  int64_t bytes;
+  DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(dtype), &bytes));
+  if (bytes > room->bytes) {
+    DM_TRY(dm_backend_wait(t->backend, t->tiles->last));
+    dm_backend_release(t->backend, DM_DEVICE, room->memory);
+    *room = (dm_tile_room){0};
+    DM_TRY(dm_backend_alloc(t->backend, DM_DEVICE, bytes, &room->memory));
+    room->bytes = bytes;
+  }
+  *view = dm_view_strided(room->memory, dtype, DM_DEVICE, rows, cols, stride);
+  return DM_OK;
+}
 
 /* Room for the sums of ROWS x COLS elements with all their accumulators. */
 static dm_status need_sums(const tiling *t, int64_t rows, int64_t cols, dm_view *sums) {
-  dm_tiles *tiles = t->tiles;
-  const int64_t stride = dm_device_stride(dm_compute_width(&tiles->mode, t->sum, cols), t->sum);
-  int64_t bytes;
-  DM_TRY(dm_bytes_of(rows, stride, dm_dtype_size(t->sum), &bytes));
-  if (bytes > tiles->bytes) {
-    DM_TRY(dm_backend_wait(t->backend, tiles->last));
-    dm_backend_release(t->backend, DM_DEVICE, tiles->memory);
-    tiles->memory = NULL, tiles->bytes = 0;
-    DM_TRY(dm_backend_alloc(t->backend, DM_DEVICE, bytes, &tiles->memory));
-    tiles->bytes = bytes;
-  }
-  *sums = dm_view_strided(tiles->memory, t->sum, DM_DEVICE, rows, cols, stride);
+  return need_room(t, &t->tiles->sums, t->sum, rows, cols,
+                   dm_compute_width(&t->tiles->mode, t->sum, cols), sums);
+}
+
+/* *V transposed, in ROOM. */
+static dm_status turn(const tiling *t, dm_tile_room *room, bool conjugate, dm_view *v) {
+  dm_view to;
+  if (v->cols == 1) v->col_stride = 1;
+  DM_TRY(need_room(t, room, v->dtype, v->cols, v->rows, v->rows, &to));
+  DM_TRY(dm_backend_transpose_in_order(t->backend, to, *v, conjugate, &t->tiles->last));
+  *v = to;
   return DM_OK;
+}
+
+/* *V, of A (0) or B (1), by rows and conjugated as the product says: only what is transposed can be
+ * conjugated, so rows are turned twice. */
+static dm_status read_by_rows(const tiling *t, int which, dm_view *v) {
+  dm_tiles *tiles = t->tiles;
+  const bool conjugate = which ? t->whole.conjugate_b : t->whole.conjugate_a;
+  if (!t->turns[which]) return DM_OK;
+  if (!dm_blas_by_rows(*v)) {
+    *v = dm_view_transpose(*v);
+    return turn(t, &tiles->operands[which], conjugate, v);
+  }
+  DM_TRY(turn(t, &tiles->between, conjugate, v));
+  return turn(t, &tiles->operands[which], false, v);
 }
 
 /* One tile: SUMS = A B, from accumulators in ROOM if there are any. */
@@ -107,9 +141,11 @@ typedef struct tile_product {
 /* Adds the products of DEPTH columns of A from K. */
 static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int64_t depth) {
   const dm_compute *mode = &t->tiles->mode;
-  const dm_view a = dm_view_sub(p->a, 0, k, p->a.rows, depth);
-  const dm_view b = dm_view_sub(p->b, k, 0, depth, p->b.cols);
+  dm_view a = dm_view_sub(p->a, 0, k, p->a.rows, depth);
+  dm_view b = dm_view_sub(p->b, k, 0, depth, p->b.cols);
   dm_event *last = &t->tiles->last;
+  DM_TRY(read_by_rows(t, 0, &a));
+  DM_TRY(read_by_rows(t, 1, &b));
   if (mode->finish == DM_NO_FINISH) return dm_backend_gemm(t->backend, p->sums, a, b, k > 0, last);
   const dm_view first = dm_compute_first(mode, p->room);
   return dm_backend_product(t->backend, first, dm_compute_plane(mode, first.cols), a, b, k > 0,
@@ -119,8 +155,10 @@ static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int
 /* Columns of A, of ALL, that are multiplied together. */
 static int64_t columns_at_once(const tiling *t, int64_t all) {
   const int64_t of_mode = t->tiles->depth, of_product = t->whole.piece;
+  const double column = (double)TILE * (double)dm_dtype_size(t->whole.a.dtype);
   if (of_mode > 0) all = dm_min(all, of_mode);
-  return of_product > 0 ? dm_min(all, of_product) : all;
+  if (of_product > 0) all = dm_min(all, of_product);
+  return t->turns[0] || t->turns[1] ? dm_min(all, (int64_t)(turned_bytes / column)) : all;
 }
 
 static dm_status post_sums(const tiling *t, const tile_product *p) {
@@ -155,15 +193,41 @@ static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t ro
                              &t->tiles->last);
 }
 
+/* ROWS x COLS elements from (ROW, COL) in tiles of at most WIDTH columns. */
+static dm_status post_strip(const tiling *t, int64_t row, int64_t rows, int64_t cols,
+                            int64_t width) {
+  for (int64_t j = 0; j < cols; j += width)
+    DM_TRY(post_tile(t, row, j, rows, dm_min(width, cols - j)));
+  return DM_OK;
+}
+
+/* Strips of a symmetric C as wide as its lower triangle there; the rest is their image. */
+static dm_status post_triangle(const tiling *t) {
+  const dm_view c = t->whole.c;
+  const int64_t eighth = dm_round_up(dm_ceil_div(c.rows, STRIPS), STRIP);
+  const int64_t height = dm_min(TILE, dm_max(LEAST_STRIP, eighth));
+  for (int64_t i = 0; i < c.rows; i += height)
+    DM_TRY(post_strip(t, i, height, dm_min(c.cols, i + height), TILE));
+  return dm_backend_mirror(t->backend, c, 0, dm_whole_is_hermitian(&t->whole), &t->tiles->last);
+}
+
+static bool is_turned(dm_view v, bool conjugate) {
+  return !dm_blas_by_rows(v) || (conjugate && dm_dtype_is_complex(v.dtype));
+}
+
 static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) {
   tiling t = {.backend = backend, .tiles = &backend->tiles, .whole = dm_whole_by_rows(entry)};
-  const dm_view c = t.whole.c;
+  const dm_whole_product *w = &t.whole;
+  const dm_view c = w->c;
   t.sum = type_of_sums(t.tiles, c.dtype);
-  t.direct = sums_are_elements(t.tiles, &t.whole);
-  const bool at_once = t.tiles->named && t.direct; /* nothing of the backend's grows with C */
+  t.direct = sums_are_elements(t.tiles, w);
+  t.turns[0] = is_turned(w->a, w->conjugate_a);
+  t.turns[1] = is_turned(w->b, w->conjugate_b);
+  if (w->symmetric) return post_triangle(&t);
+  /* nothing of the backend's grows with C */
+  const bool at_once = t.tiles->named && t.direct && !t.turns[0] && !t.turns[1];
   const int64_t rows = at_once ? c.rows : TILE, cols = at_once ? c.cols : TILE;
-  for (int64_t i = 0; i < c.rows; i += rows)
-    for (int64_t j = 0; j < c.cols; j += cols) DM_TRY(post_tile(&t, i, j, rows, cols));
+  for (int64_t i = 0; i < c.rows; i += rows) DM_TRY(post_strip(&t, i, rows, c.cols, cols));
   return DM_OK;
 }
 
@@ -178,16 +242,30 @@ static dm_status post_tiles(dm_backend *backend, const dm_whole_product *p, dm_e
 
 /* ---- all ---- */
 
+/* Libraries add the sums of pieces of k in C. */
+static bool adds_in_c(const dm_whole_product *p) {
+  const bool in_lanes = p->symmetric && p->c.rows <= DM_DEEP_COLUMNS;
+  return p->piece == 0 || p->a.cols <= p->piece || p->c.dtype == dm_compute_sum(p->a.dtype) ||
+         in_lanes;
+}
+
 /* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. */
+static bool suits_library(const dm_backend *backend, const dm_whole_product *p) {
+  const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
+  return !backend->tiles.used && adds_in_c(p) && backend->ops->suits(backend, &posted);
+}
+
 bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
   backend = asked_backend(backend);
-  const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
   if (!backend->ops->multiply || p->a.dtype != p->b.dtype || p->a.space != p->c.space ||
       p->b.space != p->c.space || !dm_view_has_lines(p->a) || !dm_view_has_lines(p->b) ||
       !dm_view_has_lines(p->c))
     return false;
-  return backend->tiles.used ? suits_tiles(&backend->tiles, p)
-                             : backend->ops->suits(backend, &posted);
+  return suits_library(backend, p) || suits_tiles(&backend->tiles, p);
+}
+
+bool dm_backend_takes_stream(const dm_backend *backend, const dm_whole_product *p) {
+  return suits_library(asked_backend(backend), p);
 }
 
 static dm_status check_shapes(const dm_whole_product *p) {
@@ -206,7 +284,7 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, vo
   if (p->symmetric && p->c.rows != p->c.cols)
     return dm_fail(DM_E_BUG, "a symmetric product that is no square");
   if (dm_view_is_empty(p->c)) return DM_OK;
-  if (!backend->tiles.used) return backend->ops->multiply(backend, p, stream, done);
+  if (suits_library(backend, p)) return backend->ops->multiply(backend, p, stream, done);
   if (stream) return dm_fail(DM_E_BUG, "a product in tiles has no stream of the caller's");
   return post_tiles(backend, p, done);
 }

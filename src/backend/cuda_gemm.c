@@ -41,12 +41,46 @@ static dm_status turn_to_rows(dm_cuda *gpu, dm_view *v) {
   return DM_OK;
 }
 
+static dm_status multiply_rows(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+
+/* A complex product as a real one, by kernels of ours: their sums do not depend on how C is cut. B
+ * is expanded in parts, in 128 MiB at most. */
+enum { DEEP = 512, WIDE = 8192 };
+
+static dm_status multiply_expanded(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  const dm_view to = dm_view_strided(gpu->pieces.memory, b.dtype, DM_DEVICE, 2 * b.rows, b.cols,
+                                     dm_device_stride(b.cols, b.dtype));
+  DM_CUDA(gpu, dm_kernels_expand(to, b, gpu->lanes[DM_COMPUTE].stream));
+  return multiply_rows(gpu, dm_view_parts(c), dm_view_parts(a), dm_view_parts(to), accumulate);
+}
+
+static dm_status multiply_parts(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+  const int64_t stride = dm_device_stride(dm_min(b.cols, WIDE), b.dtype);
+  DM_TRY(
+      dm_cuda_grow(gpu, &gpu->pieces, 2 * dm_min(b.rows, DEEP) * stride * dm_dtype_size(b.dtype)));
+  for (int64_t j = 0; j < b.cols; j += WIDE)
+    for (int64_t k = 0; k < b.rows; k += DEEP) {
+      const int64_t depth = dm_min(DEEP, b.rows - k), width = dm_min(WIDE, b.cols - j);
+      DM_TRY(multiply_expanded(gpu, dm_view_sub(c, 0, j, c.rows, width),
+                               dm_view_sub(a, 0, k, a.rows, depth),
+                               dm_view_sub(b, k, j, depth, width), accumulate || k > 0));
+    }
+  return DM_OK;
+}
+
 static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   DM_TRY(turn_to_rows(gpu, a.col_stride != 1 ? &a : &b)); /* at most one is by columns */
   if (a.cols == 0)
     return accumulate ? DM_OK : dm_cuda_zero_on(gpu, gpu->lanes[DM_COMPUTE].stream, c);
   if (gpu->splits && dm_dtype_real(a.dtype) == DM_F32)
     return dm_cuda_multiply_split(gpu, c, a, b, accumulate);
+  const bool by_parts = gpu->tile > 0 && !gpu->kernel && dm_dtype_is_complex(a.dtype);
+  return by_parts ? multiply_parts(gpu, c, a, b, accumulate)
+                  : multiply_rows(gpu, c, a, b, accumulate);
+}
+
+/* By the kernel that was named, or the fastest one. */
+static dm_status multiply_rows(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   const dm_kernel *kernel = gpu->kernel ? gpu->kernel : dm_cuda_fastest(gpu, c, a, b, accumulate);
   return dm_cuda_multiply(gpu, kernel, c, a, b, accumulate);
 }
@@ -164,13 +198,14 @@ const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_vi
 }
 
 dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
-                            dm_event *done) {
+                            bool in_order, dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
+  const dm_cuda_lane_name lane = in_order ? DM_COMPUTE : DM_INWARD;
   const dm_transposition work = {
-      .to = to, .from = from, .conjugate = conjugate, .stream = gpu->lanes[DM_INWARD].stream};
+      .to = to, .from = from, .conjugate = conjugate, .stream = gpu->lanes[lane].stream};
   DM_TRY(dm_cuda_enter(gpu));
   DM_CUDA(gpu, dm_kernels_transpose_tiled(&work));
-  return dm_cuda_post(gpu, DM_INWARD, done);
+  return dm_cuda_post(gpu, lane, done);
 }
 
 dm_status dm_cuda_epilogue(dm_backend *backend, dm_view c, dm_view sums, dm_view old,

@@ -71,7 +71,7 @@ dm_status dm_cuda_multiply(dm_cuda *gpu, const dm_kernel *kernel, dm_view c, dm_
 
 /* dm_backend_transpose. (cuda_gemm.c) */
 dm_status dm_cuda_transpose(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
-                            dm_event *done);
+                            bool in_order, dm_event *done);
 
 /* dm_backend_epilogue. (cuda_gemm.c) */
 dm_status dm_cuda_epilogue(dm_backend *backend, dm_view c, dm_view sums, dm_view old,

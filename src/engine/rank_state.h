@@ -98,6 +98,7 @@ typedef struct dm_summing {
 typedef struct dm_scaling {
   int32_t *rows, *cols; /* NULL until known */
   void *on_device;      /* copies on the device, if operands are there; NULL: not needed yet */
+  int64_t bytes;        /* of these */
   dm_exponents passed;  /* to products: all, in the operands' memory */
   double factor;        /* f: C's error is at most f u |A| |B|, element by element, u of the sums */
   bool unfit;           /* there are NaN, Inf, or magnitudes too different for a small f */

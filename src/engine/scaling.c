@@ -42,30 +42,69 @@ static int64_t line_at(const lines *l, int64_t row, int64_t col) {
   return l->by_row ? row : l->parts * col;
 }
 
-/* PIECE as rows of real numbers; *BY_ROW: lines are these. Complex numbers have contiguous rows. */
-static dm_view seen(const lines *l, dm_view piece, bool *by_row) {
-  *by_row = l->by_row == (piece.col_stride == 1);
-  return dm_view_parts(piece.col_stride == 1 ? piece : dm_view_transpose(piece));
+/* A piece as rows of real numbers; BY_ROW: lines are these. If rows of complex numbers are lines, a
+ * line has both parts of each element; if columns are, each line has one. */
+typedef struct real_piece {
+  dm_view rows;
+  bool by_row;
+  int64_t count, parts; /* lines of the matrix, of which each is so many here */
+} real_piece;
+
+static real_piece seen(const lines *l, dm_view piece) {
+  const bool rows = piece.col_stride == 1;
+  real_piece r = {.by_row = l->by_row == rows, .count = l->by_row ? piece.rows : piece.cols};
+  r.parts = dm_dtype_is_complex(piece.dtype) && !r.by_row ? 2 : 1;
+  r.rows = dm_view_parts(rows ? piece : dm_view_transpose(piece));
+  return r;
+}
+
+/* The extremes of COUNT lines, of FROM_PARTS each, for lines of TO_PARTS: each has those of all. */
+static void spread_extremes(double *to, int64_t to_parts, const double *from, int64_t from_parts,
+                            int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    for (int e = 0; e < 2; e++) {
+      double most = from[2 * from_parts * i + e];
+      for (int64_t p = 1; p < from_parts; p++)
+        most = fmax(most, from[2 * (from_parts * i + p) + e]);
+      for (int64_t p = 0; p < to_parts; p++) to[2 * (to_parts * i + p) + e] = most;
+    }
 }
 
 static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                                int64_t row, int64_t col) {
   const lines *l = context;
-  bool by_row;
-  const dm_view rows = seen(l, piece, &by_row);
+  const real_piece r = seen(l, piece);
+  double *extremes = l->extremes + 2 * line_at(l, row, col);
+  DM_FREED double *found = NULL;
   (void)panel;
-  return dm_backend_extremes(backend, rows, by_row, l->extremes + 2 * line_at(l, row, col));
+  if (r.parts == l->parts) return dm_backend_extremes(backend, r.rows, r.by_row, extremes);
+  DM_TRY(dm_buffer_table(2 * r.parts * r.count, &found));
+  spread_extremes(found, r.parts, extremes, l->parts, r.count);
+  DM_TRY(dm_backend_extremes(backend, r.rows, r.by_row, found));
+  spread_extremes(extremes, l->parts, found, r.parts, r.count);
+  return DM_OK;
 }
 
+/* Sums of a line go to its first part: those of all parts are added in the end. */
 static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                            int64_t row, int64_t col) {
   const lines *l = context;
+  const real_piece r = seen(l, piece);
   const int64_t first = line_at(l, row, col);
-  bool by_row;
-  const dm_view rows = seen(l, piece, &by_row);
+  const double *extremes = l->extremes + 2 * first;
+  int64_t *sums = l->sums + DM_LINE_SUMS * first;
+  DM_FREED double *of_parts = NULL;
+  DM_FREED int64_t *found = NULL;
   (void)panel;
-  return dm_backend_line_sums(backend, rows, by_row, l->extremes + 2 * first,
-                              l->sums + DM_LINE_SUMS * first);
+  if (r.parts == l->parts) return dm_backend_line_sums(backend, r.rows, r.by_row, extremes, sums);
+  DM_TRY(dm_buffer_table(2 * r.parts * r.count, &of_parts));
+  DM_TRY(dm_buffer_table(DM_LINE_SUMS * r.parts * r.count, &found));
+  spread_extremes(of_parts, r.parts, extremes, l->parts, r.count);
+  DM_TRY(dm_backend_line_sums(backend, r.rows, r.by_row, of_parts, found));
+  for (int64_t i = 0; i < r.count * r.parts; i++)
+    for (int x = 0; x < DM_LINE_SUMS; x++)
+      sums[i / r.parts * l->parts * DM_LINE_SUMS + x] += found[DM_LINE_SUMS * i + x];
+  return DM_OK;
 }
 
 /* Every part of C sums all parts of a column of B: both lines get the extremes of both. */
@@ -219,7 +258,12 @@ static dm_status give(dm_scaling *s, const dm_problem *p, dm_backend *backend) {
   s->passed = (dm_exponents){s->rows, s->cols};
   if (!backend->ops->device_memory) return DM_OK;
   const int64_t count = cols_of(p), bytes = (p->m + count) * (int64_t)sizeof *s->rows;
-  if (!s->on_device) DM_TRY(dm_backend_alloc(backend, DM_DEVICE, bytes, &s->on_device));
+  if (s->bytes < bytes) {
+    dm_backend_release(backend, DM_DEVICE, s->on_device);
+    s->on_device = NULL, s->bytes = 0;
+    DM_TRY(dm_backend_alloc(backend, DM_DEVICE, bytes, &s->on_device));
+    s->bytes = bytes;
+  }
   int32_t *rows = s->on_device, *cols = rows + p->m;
   s->passed = (dm_exponents){rows, cols};
   DM_TRY(upload(backend, rows, s->rows, p->m));

@@ -17,7 +17,7 @@ typedef struct dm_scaled_part {
 } dm_scaled_part;
 
 /* The same for AB, the parts of op(A) and op(B). SCALING is initially zero, or that of an earlier
- * product of the same shape. */
+ * product, which is complete. */
 dm_status dm_scale_parts(dm_backend *backend, const dm_comm *world, const dm_problem *problem,
                          const dm_scaled_part ab[2], dm_scaling *scaling);
 

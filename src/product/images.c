@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "backend/backend.h"
+#include "backend/whole_product.h"
 #include "core/checked.h"
 #include "plan/partition.h"
 
@@ -41,15 +42,15 @@ typedef struct posting {
 } posting;
 
 static dm_status post(const posting *p, dm_extent part) {
-  dm_whole_product one = *p->all;
+  const int64_t parts = dm_dtype_is_complex(p->all->a.dtype) ? 2 : 1;
   const dm_range rows = dm_range_common(p->of.rows, part.rows),
                  cols = dm_range_common(p->of.cols, part.cols);
   const int64_t down = dm_range_size(rows), across = dm_range_size(cols);
   const int64_t row = rows.begin - p->of.rows.begin, col = cols.begin - p->of.cols.begin;
   if (down == 0 || across == 0) return DM_OK;
+  dm_whole_product one = dm_whole_part(p->all, row, down, col, across, parts);
   one.a = dm_view_sub(one.a, row, 0, down, one.a.cols);
   one.b = dm_view_sub(one.b, 0, col, one.b.rows, across);
-  one.c = dm_view_sub(one.c, row, col, down, across);
   return dm_backend_multiply(p->backend, &one, NULL, p->done);
 }
 
@@ -97,7 +98,8 @@ static dm_status copy(const void *context, int giver, int taker, int64_t round, 
   if (giver == x->run->rank)
     return dm_backend_transpose(
         x->backend, image,
-        dm_view_sub(x->c, part.rows.begin - x->first, part.cols.begin, cols, rows), false, done);
+        dm_view_sub(x->c, part.rows.begin - x->first, part.cols.begin, cols, rows),
+        x->images->conjugate, done);
   return dm_backend_copy(x->backend,
                          dm_view_sub(x->c, part.cols.begin - x->first, part.rows.begin, rows, cols),
                          image, done);
@@ -117,8 +119,9 @@ dm_status dm_images_complete(const dm_images *m, const dm_run *run, dm_workspace
 
 /* ---- opening ---- */
 
-dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, dm_images *m, int64_t *bytes) {
-  *m = (dm_images){.rows = rows, .ranks = ranks};
+dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, bool hermitian, dm_images *m,
+                         int64_t *bytes) {
+  *m = (dm_images){.rows = rows, .ranks = ranks, .conjugate = hermitian};
   int64_t tallest = 0, widest = 1;
   for (int g = 0; g < ranks; g++)
     for (int t = 0; t < ranks; t++) {

@@ -12,12 +12,13 @@
 typedef struct dm_images {
   dm_range *rows; /* of C, of each rank; NULL: C is not symmetric */
   int ranks;
+  bool conjugate;   /* images are */
   dm_rounds rounds; /* in which images are exchanged, some rows of each */
 } dm_images;
 
-/* C, of N rows, whose elements have SIZE bytes; ROWS becomes the images'. *bytes: of the workspace,
- * from its start, that the exchange needs. */
-dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, dm_images *images,
+/* C, of N rows, whose elements have SIZE bytes; HERMITIAN: or symmetric. ROWS becomes the images'.
+ * *bytes: of the workspace, from its start, that the exchange needs. */
+dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, bool hermitian, dm_images *images,
                          int64_t *bytes);
 void dm_images_close(dm_images *images);
 

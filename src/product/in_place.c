@@ -99,13 +99,6 @@ static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
-/* The sums of pieces of k are added in C, but for a small symmetric C. */
-static bool adds_pieces(const dm_problem *p, int ranks) {
-  const int64_t piece = p->compute.piece;
-  const bool halves = ranks == 1 && p->symmetry != DM_NO_SYMMETRY && p->m <= DM_DEEP_COLUMNS;
-  return piece == 0 || p->k <= piece || p->c == p->accumulator || halves;
-}
-
 /* Several ranks must multiply on GPUs, and be counted as they are. */
 static bool is_for_ranks(const dm_multiply *m, int ranks) {
   return ranks == 1 ||
@@ -273,19 +266,16 @@ static dm_status arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) 
   return dm_arrangement_open(&p->places->arranged, &p->whole, p->outcome->problem.reads_c, fits);
 }
 
-/* *fits: the lines of all ranks' matrices can be scanned for residues; those of complex numbers
- * are rows, multiplied in this order. */
-static dm_status agree_scanned(const dm_in_place_product *p, bool *fits) {
-  const dm_problem *problem = &p->outcome->problem;
-  const dm_travel *travel = &p->places->arranged.travel;
-  if (!problem->compute.scans || !dm_dtype_is_complex(problem->work)) return DM_OK;
-  int64_t not = travel->turned;
-  for (int x = 0; x < 3; x++) {
-    const dm_view part = p->places->arranged.used[x].local;
-    not |= !dm_view_is_empty(part) && !dm_blas_by_rows(part);
-  }
-  DM_TRY(dm_comm_max_i64(p->run->world, &not, 1));
-  *fits = !not ;
+/* Residues are of C, or, where ranks have it by columns, of C^T. *fits: all have it alike. */
+static dm_status agree_scanned(dm_in_place_product *p, bool *fits) {
+  const dm_view c =
+      p->run->ranks > 1 ? p->places->arranged.used[DM_C].local : p->places->matrix[DM_C].local;
+  const bool some = !dm_view_is_empty(c), by_rows = dm_blas_by_rows(c);
+  int64_t which[2] = {some && by_rows, some && !by_rows};
+  if (!p->outcome->problem.compute.scans) return DM_OK;
+  if (p->run->ranks > 1) DM_TRY(dm_comm_max_i64(p->run->world, which, 2));
+  p->by_columns = which[1] != 0;
+  *fits = !(which[0] && which[1]);
   return DM_OK;
 }
 
@@ -304,7 +294,7 @@ static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool l
     *fits = dm_backend_suits(p->backend, &p->whole);
   else if (!like)
     DM_TRY(arrange(kept, p, fits));
-  if (several && *fits) DM_TRY(agree_scanned(p, fits));
+  if (*fits) DM_TRY(agree_scanned(p, fits));
   if (several && *fits) dm_arrangement_renew(&places->arranged, &p->whole);
   set_extents(p, several && *fits ? places->arranged.used : places->matrix);
   places->open = *fits;
@@ -331,8 +321,7 @@ static dm_status reach(dm_in_place_product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
   const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->centered &&
-                     !p->outcome->problem.compute.own_kernels && !p->outcome->kernel &&
-                     !p->outcome->reproducible && !adds_symmetric(p);
+                     dm_backend_takes_stream(p->backend, &p->whole) && !adds_symmetric(p);
   p->stream = posts ? matrix[DM_C].stream : NULL;
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
@@ -346,8 +335,7 @@ static dm_status reach(dm_in_place_product *p) {
  * own kernels' do not depend on where C is cut. */
 static bool is_reproduced(const dm_in_place_product *p) {
   const dm_in_place_outcome *o = p->outcome;
-  const bool ours = !dm_dtype_is_complex(o->problem.work) &&
-                    !(o->kernel && strncmp(o->kernel, "cublas", strlen("cublas")) == 0);
+  const bool ours = !(o->kernel && strncmp(o->kernel, "cublas", strlen("cublas")) == 0);
   return !o->reproducible || (o->on_gpu && (ours || p->run->ranks == 1));
 }
 
@@ -431,24 +419,29 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
 
 /* Scans A and B for the exponents of residues. *fits: residues suit them. */
 static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
+  dm_problem of = p->outcome->problem;
   const dm_problem *problem = &p->outcome->problem;
   const dm_extent *at = p->places->at;
-  const dm_scaled_part ab[2] = {{p->whole.a, at[DM_A].rows.begin, at[DM_A].cols.begin},
-                                {p->whole.b, at[DM_B].rows.begin, at[DM_B].cols.begin}};
+  dm_scaled_part ab[2] = {{p->whole.a, at[DM_A].rows.begin, at[DM_A].cols.begin},
+                          {p->whole.b, at[DM_B].rows.begin, at[DM_B].cols.begin}};
+  int64_t row = at[DM_C].rows.begin, col = at[DM_C].cols.begin;
   dm_scaling *scaling = &kept->scaling;
   if (!problem->compute.scans) return DM_OK;
   if (p->run->ranks > 1) DM_TRY(dm_arrangement_bring(&p->places->arranged, problem->reads_c));
   p->brought = true;
-  if (kept->scaled_m != problem->m || kept->scaled_n != problem->n)
-    dm_scaling_close(scaling, p->backend);
-  kept->scaled_m = problem->m, kept->scaled_n = problem->n;
-  DM_TRY(dm_scale_parts(p->backend, p->run->world, problem, ab, scaling));
+  if (p->by_columns) {
+    ab[0] =
+        (dm_scaled_part){dm_view_transpose(p->whole.b), at[DM_B].cols.begin, at[DM_B].rows.begin};
+    ab[1] =
+        (dm_scaled_part){dm_view_transpose(p->whole.a), at[DM_A].cols.begin, at[DM_A].rows.begin};
+    of.m = problem->n, of.n = problem->m;
+    row = at[DM_C].cols.begin, col = at[DM_C].rows.begin;
+  }
+  DM_TRY(dm_scale_parts(p->backend, p->run->world, &of, ab, scaling));
   *fits = !scaling->unfit;
-  const bool by_rows = dm_blas_by_rows(p->whole.c);
   const int64_t parts = dm_compute_parts(&problem->compute, problem->accumulator);
-  const int32_t *rows = scaling->passed.rows + at[DM_C].rows.begin;
-  const int32_t *cols = scaling->passed.cols + parts * at[DM_C].cols.begin;
-  p->whole.exponents = by_rows ? (dm_exponents){rows, cols} : (dm_exponents){cols, rows};
+  p->whole.exponents =
+      (dm_exponents){scaling->passed.rows + row, scaling->passed.cols + parts * col};
   if (p->run->ranks > 1) dm_arrangement_renew(&p->places->arranged, &p->whole);
   return DM_OK;
 }
@@ -492,11 +485,8 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   p->outcome->kernel = named ? listed_kernel(m->engine.kernel) : NULL;
   p->outcome->reproducible = m->engine.wishes.reproducible;
   if (!is_native(m, problem, p->outcome->on_gpu) || !is_reproduced(p) ||
-      (p->run->ranks > 1 && adds_symmetric(p)) ||
-      (p->outcome->on_gpu && !adds_pieces(problem, p->run->ranks)) ||
-      ((named || p->outcome->reproducible || problem->compute.own_kernels) && is_symmetric(p)) ||
-      (p->run->ranks > 1 && is_symmetric(p) && problem->symmetry == DM_HERMITIAN)) /* GPUs do not */
-    return DM_OK;                                                                  /* conjugate */
+      (p->run->ranks > 1 && adds_symmetric(p)))
+    return DM_OK;
   dm_status centered = p->centered ? center(kept, p, &like) : DM_OK;
   if (lacks_room(p, centered)) return DM_OK;
   DM_TRY(centered);
@@ -508,7 +498,8 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   DM_TRY(dm_comm_agree(world, reach(p)));
   DM_TRY(scan_operands(kept, p, taken));
   if (!*taken) return in_place_instead(kept, p, taken);
-  if (adds_symmetric(p)) DM_TRY(dm_old_is_symmetric_there(p->run, problem, p->whole.c, p->backend));
+  if (adds_symmetric(p))
+    DM_TRY(dm_old_is_symmetric_there(p->run, problem, dm_whole_by_rows(&p->whole).c, p->backend));
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);

@@ -41,10 +41,9 @@ typedef struct dm_in_place_mode {
 typedef struct dm_in_place {
   dm_backend *host, *gpu;
   dm_in_place_mode mode; /* of GPU */
-  dm_scaling scaling;    /* of the last product by residues, M x N */
-  int64_t scaled_m, scaled_n;
-  dm_device device[2]; /* of HOST and GPU */
-  dm_freivalds *check; /* the last one: its memory serves a product of the same size */
+  dm_scaling scaling;    /* of the last product by residues */
+  dm_device device[2];   /* of HOST and GPU */
+  dm_freivalds *check;   /* the last one: its memory serves a product of the same size */
   dm_in_place_places places;
   dm_workspace workspace;
   dm_centered_room rooms[2]; /* of centered copies of A and B */

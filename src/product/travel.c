@@ -289,11 +289,10 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
 
 bool dm_travel_square(const dm_travel *t, dm_whole_product *square) {
   if (!t->images.rows || t->whole.c.rows == 0) return false;
-  *square = t->whole;
+  const int64_t rows = t->whole.c.rows, parts = dm_dtype_is_complex(t->whole.a.dtype) ? 2 : 1;
+  *square = dm_whole_part(&t->whole, 0, rows, t->images.rows[t->run->rank].begin, rows, parts);
   if (t->both) square->a = dm_view_transpose(gathered(t));
   square->b = dm_view_transpose(square->a);
-  square->c = dm_view_sub(t->whole.c, 0, t->images.rows[t->run->rank].begin, t->whole.c.rows,
-                          t->whole.c.rows);
   return true;
 }
 
@@ -345,7 +344,8 @@ static dm_status open_images(dm_travel *t, const dm_distribution *c, bool *fits)
             (dm_range_size(part.rows) == 0 || dm_range_size(part.cols) == c->cols.total);
     rows[r] = part.rows;
   }
-  return dm_images_open(rows, ranks, dm_dtype_size(t->whole.c.dtype), &t->images, &t->images_bytes);
+  return dm_images_open(rows, ranks, dm_dtype_size(t->whole.c.dtype),
+                        dm_whole_is_hermitian(&t->whole), &t->images, &t->images_bytes);
 }
 
 static dm_status open_strips(dm_travel *t, three *of, bool *fits) {

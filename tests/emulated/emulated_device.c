@@ -274,9 +274,9 @@ static dm_status copy_later(dm_backend *backend, dm_view dst, dm_view src, dm_ev
 }
 
 static dm_status transpose_later(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
-                                 dm_event *done) {
+                                 bool in_order, dm_event *done) {
   const work w = {.to = to, .a = dm_view_transpose(from), .conjugate = conjugate};
-  return post(of(backend), INWARD, w, done);
+  return post(of(backend), in_order ? COMPUTE : INWARD, w, done);
 }
 
 static dm_status epilogue_later(dm_backend *backend, dm_view c, dm_view sums, dm_view old,

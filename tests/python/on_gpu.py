@@ -481,7 +481,8 @@ class OnGpu(unittest.TestCase):
         self.assertTrue(self.in_place("c16", "c", "n", ""))  # BLAS conjugates only what it transposes
         self.assertTrue(self.in_place("c8", "n", "c", ""))
         self.assertTrue(self.in_place("c16", "c", "c", "", beta=2))
-        self.assertFalse(self.in_place("c16", "c", "n", "a"))
+        self.assertTrue(self.in_place("c16", "c", "n", "a"))
+        self.assertTrue(self.in_place("c16", "c", "t", "ab", beta=2))
 
     def test_pipeline(self):
         """Products that are not multiplied where they are: pieces are copied on the GPU, and C is finished there."""
@@ -537,7 +538,45 @@ class OnGpu(unittest.TestCase):
             for columns, beta in itertools.product(("", "abc"), (0, 2)):
                 self.assertTrue(self.in_place(dtype, "n", "n", columns, compute=mode, beta=beta))
             self.assertTrue(self.in_place(dtype, "t", "n", "a", compute=mode))
-            self.assertFalse(self.in_place(dtype, "n", "n", "a", compute=mode))
+            self.assertTrue(self.in_place(dtype, "n", "n", "a", compute=mode))
+            self.assertTrue(self.in_place(dtype, "t", "t", "b", compute=mode))
+
+    def test_complex_modes_in_all_orders(self):
+        for (op_a, op_b), columns in itertools.product(("nn", "cn", "nt", "ct", "tc"), ("", "a", "b", "c", "ab", "abc")):
+            self.assertTrue(self.in_place("c16", op_a, op_b, columns, compute="f64:int8"))
+            if columns in ("a", "bc"):
+                self.assertTrue(self.in_place("c8", op_a, op_b, columns, compute="f32:f16"))
+                self.assertTrue(self.in_place("c16", op_a, op_b, columns, reproducible=True, beta=2))
+
+    def test_modes_one_after_another(self):
+        """Exponents of complex numbers are more than those of real ones of the same shape."""
+        with damier.Context(compute="f64:int8") as context:
+            for dtype in ("f8", "c16", "f8"):
+                a, b = drawn((200, 30), dtype, 7), drawn((30, 200), dtype, 8)
+                there = [self.put(ByDlpack, x) for x in (a, b, np.zeros((200, 200), dtype))]
+                context.matmul(*there)
+                np.testing.assert_array_equal(self.get(there[2]), a @ b)
+                for given in there:
+                    self.gpu.release(given)
+
+    def test_gram_in_modes(self):
+        """Strips of half of C, and their image."""
+        ways = (({"compute": "f64:int8"}, "f8"), ({"compute": "f64:int8"}, "c16"), ({"compute": "f32:f16"}, "f4"), ({"compute": "tf32"}, "f4"),
+                ({"kernel": "mma"}, "f8"), ({"reproducible": True}, "f8"), ({"reproducible": True}, "c16"), ({"accumulate": "f32"}, "f2"))
+        for number, (way, dtype) in enumerate(ways):
+            for of, by_columns, beta in (("columns", False, 0), ("rows", True, 0), ("columns", True, 2)):
+                x = drawn((5, 1100) if of == "columns" else (1100, 5), dtype, number)
+                x[..., -1] *= 8
+                wide = x.astype("f8") if dtype == "f2" else x
+                wanted = wide.conj().T @ wide if of == "columns" else wide @ wide.conj().T
+                there, out = self.put(BOTH[1], x, not by_columns, 3), self.put(BOTH[0], np.ones_like(wanted, x.dtype), by_columns, 2)
+                with self.subTest(way=way, dtype=dtype, of=of, by_columns=by_columns), damier.Context(beta=beta, **way) as context:
+                    context.gram(there, out, of=of)
+                    np.testing.assert_array_equal(self.get(out), wanted + beta)
+                    self.assertEqual(context.record["verification"]["verdict"], "PASS")
+                    self.assertTrue(context.record["plan"]["recipe"].startswith("in place"), context.record["plan"]["recipe"])
+                self.gpu.release(there)
+                self.gpu.release(out)
 
     def test_emulated_modes_in_tiles(self):
         for mode, dtype in (("f64:int8", "f8"), ("f32:f16", "f4")):
@@ -554,7 +593,8 @@ class OnGpu(unittest.TestCase):
         for kernel, dtype in (("mma", "f8"), ("warp_tile", "f4"), ("naive", "f4"), ("wgmma", "f2"), ("cublas", "c16")):
             for columns, beta in itertools.product(("", "abc"), (0, 2)):
                 self.assertTrue(self.in_place(dtype, "n", "n", columns, kernel=kernel, beta=beta))
-            self.assertFalse(self.in_place(dtype, "n", "n", "a", kernel=kernel))
+            self.assertTrue(self.in_place(dtype, "n", "n", "a", kernel=kernel))
+            self.assertTrue(self.in_place(dtype, "t", "n", "bc", kernel=kernel))
 
     def test_reproducible_where_they_are(self):
         """The same bits as by the pipeline, with k cut at the same places."""

@@ -160,6 +160,25 @@ class SeveralGpus(unittest.TestCase):
                         for part in rows.array:
                             GPU.library.emulated_release(part.pointer)
 
+    def test_gram_in_modes(self):
+        """Half of C on each GPU and images of the other half, conjugated if they are of complex numbers."""
+        cut_x, cut_c = [0, 20, 21, 60], [0, 30, 30, 70]
+        for words, dtype in (({}, "c16"), ({"compute": "f64:int8"}, "f8"), ({"compute": "f64:int8"}, "c16"), ({"compute": "f32:f16"}, "f4"),
+                             ({"kernel": "mma"}, "f8"), ({"reproducible": True}, "f8"), ({"reproducible": True}, "c16")):
+            for of, cut in (("columns", cut_x), ("rows", cut_c)):
+                x = (np.random.default_rng(5).integers(-9, 9, (60, 70) if of == "columns" else (70, 60)) * (1 - 2j if dtype == "c16" else 1)).astype(dtype)
+                lines = x.T if of == "columns" else x
+                lines[40:] *= 1024  # exponents of their own
+                with self.subTest(words=words, dtype=dtype, of=of), damier.Context(gpus=3, **words) as context:
+                    there, out = (damier.Rows([self.put(y[i:j], g) for g, (i, j) in enumerate(zip(at, at[1:]))])
+                                  for y, at in ((x, cut), (np.ones((70, 70), dtype), cut_c)))
+                    context.gram(there, out, of=of)
+                    np.testing.assert_array_equal(np.vstack([self.get(y) for y in out.array]), x.conj().T @ x if of == "columns" else x @ x.conj().T)
+                    self.assertEqual(context.record["verification"]["verdict"], "PASS")
+                    self.assertTrue(context.record["plan"]["recipe"].startswith("in place"), context.record["plan"]["recipe"])
+                    for part in (*there.array, *out.array):
+                        GPU.library.emulated_release(part.pointer)
+
     def test_moved_parts_in_modes(self):
         """The exponents of residues are those of the matrices that were moved, not of what was there before."""
         with damier.Context(gpus=3, compute="f64:int8") as context:

@@ -121,7 +121,7 @@ static void try_images(dice *d, int down) {
     assert_true(dm_distribution_extent(&c, r, &part));
     rows[r] = part.rows;
   }
-  ok(dm_images_open(rows, ranks, 8, &images, &bytes));
+  ok(dm_images_open(rows, ranks, 8, false, &images, &bytes));
   const dm_strip_widths widths = drawn_widths(d);
   ok(dm_strips_open(&of, &c, ranks, &images, 8, &widths, &s, &fits));
   assert_true(fits);
