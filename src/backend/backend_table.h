@@ -79,8 +79,8 @@ typedef struct dm_whole_product {
   int64_t piece;   /* on GPUs, of k: longer sums go in pieces (dm_compute.piece); 0: any */
   bool conjugate_a, conjugate_b, symmetric;
   double alpha[2], beta[2];
-  dm_exponents exponents; /* if the mode has moduli: of the rows and columns of C; of C^T if rows of
-                             C are not contiguous */
+  dm_exponents exponents; /* if the mode has moduli: of the rows and columns of C, ... */
+  bool row_parts;         /* ... two for each complex column, or for each row */
 } dm_whole_product;
 
 /* What is done before and after the product of each entry, on one of the backend's threads, of

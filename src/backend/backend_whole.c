@@ -215,8 +215,17 @@ static bool is_turned(dm_view v, bool conjugate) {
   return !dm_blas_by_rows(v) || (conjugate && dm_dtype_is_complex(v.dtype));
 }
 
+/* Of complex numbers columns have two exponents; then C^T, if that has, is by rows, or a line. */
+static dm_whole_product oriented(const dm_tiles *tiles, const dm_whole_product *p) {
+  const bool stated = tiles->mode.scans && dm_dtype_is_complex(p->a.dtype);
+  dm_whole_product w = !stated ? dm_whole_by_rows(p) : p->row_parts ? dm_whole_transposed(p) : *p;
+  if (w.c.cols == 1) w.c.col_stride = 1;
+  return w;
+}
+
 static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) {
-  tiling t = {.backend = backend, .tiles = &backend->tiles, .whole = dm_whole_by_rows(entry)};
+  tiling t = {.backend = backend, .tiles = &backend->tiles};
+  t.whole = oriented(t.tiles, entry);
   const dm_whole_product *w = &t.whole;
   const dm_view c = w->c;
   t.sum = type_of_sums(t.tiles, c.dtype);

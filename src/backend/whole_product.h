@@ -67,6 +67,8 @@ static inline dm_blas_product dm_blas_product_of(const dm_whole_product *p) {
 /* C^T = op(B)^T op(A)^T. */
 static inline dm_whole_product dm_whole_transposed(const dm_whole_product *p) {
   dm_whole_product turned = *p;
+  turned.exponents = (dm_exponents){p->exponents.cols, p->exponents.rows};
+  turned.row_parts = !p->row_parts;
   turned.c = dm_view_transpose(p->c);
   turned.a = dm_view_transpose(p->b);
   turned.b = dm_view_transpose(p->a);
@@ -75,17 +77,16 @@ static inline dm_whole_product dm_whole_transposed(const dm_whole_product *p) {
   return turned;
 }
 
-/* The product of ROWS rows from ROW and COLS columns from COL of C; PARTS: exponents for a column.
- * A and B are the caller's part. */
+/* The product of ROWS rows from ROW and COLS columns from COL of C; A and B are the caller's part.
+ */
 static inline dm_whole_product dm_whole_part(const dm_whole_product *product, int64_t row,
-                                             int64_t rows, int64_t col, int64_t cols,
-                                             int64_t parts) {
+                                             int64_t rows, int64_t col, int64_t cols) {
   dm_whole_product part = *product;
-  const bool by_rows = dm_blas_by_rows(product->c);
+  const int64_t parts = dm_dtype_is_complex(product->a.dtype) ? 2 : 1;
   part.c = dm_view_sub(product->c, row, col, rows, cols);
   if (!product->exponents.rows) return part;
-  part.exponents.rows += by_rows ? row : col;
-  part.exponents.cols += parts * (by_rows ? col : row);
+  part.exponents.rows += product->row_parts ? parts * row : row;
+  part.exponents.cols += product->row_parts ? col : parts * col;
   return part;
 }
 

@@ -42,13 +42,12 @@ typedef struct posting {
 } posting;
 
 static dm_status post(const posting *p, dm_extent part) {
-  const int64_t parts = dm_dtype_is_complex(p->all->a.dtype) ? 2 : 1;
   const dm_range rows = dm_range_common(p->of.rows, part.rows),
                  cols = dm_range_common(p->of.cols, part.cols);
   const int64_t down = dm_range_size(rows), across = dm_range_size(cols);
   const int64_t row = rows.begin - p->of.rows.begin, col = cols.begin - p->of.cols.begin;
   if (down == 0 || across == 0) return DM_OK;
-  dm_whole_product one = dm_whole_part(p->all, row, down, col, across, parts);
+  dm_whole_product one = dm_whole_part(p->all, row, down, col, across);
   one.a = dm_view_sub(one.a, row, 0, down, one.a.cols);
   one.b = dm_view_sub(one.b, 0, col, one.b.rows, across);
   return dm_backend_multiply(p->backend, &one, NULL, p->done);

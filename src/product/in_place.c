@@ -266,12 +266,17 @@ static dm_status arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) 
   return dm_arrangement_open(&p->places->arranged, &p->whole, p->outcome->problem.reads_c, fits);
 }
 
+/* A line may be seen either way. */
+static bool seen_by_rows(dm_view v) {
+  if (v.cols == 1) v.col_stride = 1;
+  return dm_view_is_empty(v) || dm_blas_by_rows(v);
+}
+
 /* Residues are of C, or, where ranks have it by columns, of C^T. *fits: all have it alike. */
 static dm_status agree_scanned(dm_in_place_product *p, bool *fits) {
   const dm_view c =
       p->run->ranks > 1 ? p->places->arranged.used[DM_C].local : p->places->matrix[DM_C].local;
-  const bool some = !dm_view_is_empty(c), by_rows = dm_blas_by_rows(c);
-  int64_t which[2] = {some && by_rows, some && !by_rows};
+  int64_t which[2] = {!seen_by_rows(dm_view_transpose(c)), !seen_by_rows(c)};
   if (!p->outcome->problem.compute.scans) return DM_OK;
   if (p->run->ranks > 1) DM_TRY(dm_comm_max_i64(p->run->world, which, 2));
   p->by_columns = which[1] != 0;
@@ -440,8 +445,9 @@ static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *
   DM_TRY(dm_scale_parts(p->backend, p->run->world, &of, ab, scaling));
   *fits = !scaling->unfit;
   const int64_t parts = dm_compute_parts(&problem->compute, problem->accumulator);
-  p->whole.exponents =
-      (dm_exponents){scaling->passed.rows + row, scaling->passed.cols + parts * col};
+  const dm_exponents of_lines = {scaling->passed.rows + row, scaling->passed.cols + parts * col};
+  p->whole.exponents = p->by_columns ? (dm_exponents){of_lines.cols, of_lines.rows} : of_lines;
+  p->whole.row_parts = p->by_columns;
   if (p->run->ranks > 1) dm_arrangement_renew(&p->places->arranged, &p->whole);
   return DM_OK;
 }

@@ -278,9 +278,8 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
     rows = (dm_range){rows.begin - first, rows.end - first};
   }
   const dm_view a = t->both ? dm_view_transpose(gathered(t)) : t->whole.a;
-  const int64_t parts = dm_dtype_is_complex(a.dtype) ? 2 : 1;
   *part = (dm_extent){rows, {col, col + width}};
-  *product = dm_whole_part(&t->whole, rows.begin, dm_range_size(rows), col, width, parts);
+  *product = dm_whole_part(&t->whole, rows.begin, dm_range_size(rows), col, width);
   product->symmetric = false;
   product->a = dm_view_sub(a, rows.begin, 0, dm_range_size(rows), a.cols);
   product->b = operand(t, left ? 0 : index, *strip);
@@ -289,8 +288,8 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
 
 bool dm_travel_square(const dm_travel *t, dm_whole_product *square) {
   if (!t->images.rows || t->whole.c.rows == 0) return false;
-  const int64_t rows = t->whole.c.rows, parts = dm_dtype_is_complex(t->whole.a.dtype) ? 2 : 1;
-  *square = dm_whole_part(&t->whole, 0, rows, t->images.rows[t->run->rank].begin, rows, parts);
+  const int64_t rows = t->whole.c.rows;
+  *square = dm_whole_part(&t->whole, 0, rows, t->images.rows[t->run->rank].begin, rows);
   if (t->both) square->a = dm_view_transpose(gathered(t));
   square->b = dm_view_transpose(square->a);
   return true;
