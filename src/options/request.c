@@ -386,11 +386,11 @@ static dm_status check_grm(const dm_settings *s) {
                  "all; refuse allows no missing one");
 }
 
-/* Distances are computed in f64 from the lines as they are, in tiles that are not recorded. */
+/* Distances are computed in f64 from the lines as they are. */
 static dm_status check_distance(const dm_settings *s) {
-  static const char *const others[] = {"type",           "compute",      "triangle",
-                                       "reproducible",   "verify-files", "checkpoint-interval",
-                                       "verify-written", "on-corruption"};
+  static const char *const others[] = {"type",         "compute",      "triangle",
+                                       "reproducible", "verify-files", "verify-written",
+                                       "on-corruption"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (dm_given(s, others[i]))
       return dm_hint(

@@ -88,18 +88,22 @@ static dm_status reduced_add_tile(reduced *r, const dm_dataset *a, const dm_data
                   : reduced_keep(r, part, row, cols.begin, mirrored);
 }
 
-/* The state of all rows, if it is time. */
+/* The state of all rows, or which tiles of C are on the disk, if it is time. */
 static dm_status reduced_record(reduced *r, bool now) {
-  return dm_reduced_state_keep(r->run, r->multiply, r->tiles, r->step, r->unchecked, now,
-                               r->reducer, r->multiply->kept.count, &r->state);
+  bool due;
+  DM_TRY(dm_reduced_state_is_due(r->run, &r->state, r->tiles, now, &due));
+  if (!due) return DM_OK;
+  if (r->whole) DM_TRY(dm_stored_tiles_sync(&r->stored));
+  return dm_reduced_state_keep(r->run, r->multiply, r->tiles, r->step, r->unchecked, r->reducer,
+                               r->multiply->kept.count, &r->state);
 }
 
 /* What could not be verified is for the end to say, and progress is that of all tiles. */
 static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job, dm_range rows, dm_range cols) {
   dm_status status = dm_inner_multiply(r->run, job, &r->unchecked);
   if (status && status->code == DM_E_STOPPED)
-    dm_hint(status, r->state.on ? "the same command goes on after the last tile"
-                                : "its tiles are not recorded: the same command begins again");
+    dm_hint(status, r->state.file.on ? "the same command goes on after the last tile"
+                                     : "its tiles are not recorded: the same command begins again");
   r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);
   dm_progress_show(&r->progress, (dm_standing){.done = r->done / r->all});
   return status;
@@ -271,6 +275,9 @@ static void reduced_say_tiles(reduced *r) {
 static dm_status reduced_compute_all(reduced *r) {
   const dm_problem *p = &r->problem;
   reduced_say_tiles(r);
+  if (r->taken > 0)
+    dm_log_line(&r->run->log, DM_LOG_NOTE, "resuming: %lld tiles are taken from an earlier run",
+                (long long)r->taken);
   dm_progress_start(&r->progress, r->run, "multiplying", 2.0 * r->all * (double)p->k, 0.0,
                     r->run->ranks);
   dm_status status = DM_OK;
@@ -302,9 +309,6 @@ static dm_status reduced_resume(reduced *r) {
                                r->reducer, r->multiply->kept.count, &r->state));
   r->taken = r->state.tiles;
   r->unchecked = r->state.unchecked;
-  if (r->taken > 0)
-    dm_log_line(&r->run->log, DM_LOG_NOTE, "resuming: %lld tiles are taken from an earlier run",
-                (long long)r->taken);
   return DM_OK;
 }
 
@@ -319,15 +323,28 @@ static dm_status reduced_join(reduced *r) {
   return dm_comm_agree(r->run->world, status);
 }
 
+/* The file with the tiles of an earlier run is gone. */
+static void reduced_begin_again(reduced *r) {
+  r->taken = r->state.tiles = 0;
+  r->unchecked = false;
+  if (r->run->rank == 0) dm_state_refuse(r->run, &r->multiply->out);
+}
+
 /* Stores all of C. */
 static dm_status reduced_store_all(reduced *r) {
   const dm_problem *p = &r->problem;
   const int64_t room = r->tile_bytes / dm_dtype_size(r->tile);
   dm_status status = dm_stored_tiles_open(r->run, r->stated, p->c, p->m, p->n, room,
+                                          r->taken > 0 ? &r->state.part : NULL,
                                           dm_reduced_describe_whole, r, &r->stored);
+  if (!status && r->taken > 0 && !r->stored.taken) reduced_begin_again(r);
+  if (!status) r->state.part = r->stored.making.file;
   if (!status) status = reduced_compute_all(r);
   if (!status) status = dm_comm_agree(r->run->world, reduced_unchanged(r));
-  return dm_stored_tiles_close(&r->stored, status);
+  const bool stays = status && status->code == DM_E_STOPPED && r->state.tiles > 0;
+  status = dm_stored_tiles_close(&r->stored, stays, status);
+  if (!status && r->run->rank == 0) dm_reduced_state_remove(r->multiply, &r->state);
+  return status;
 }
 
 static dm_status reduced_make(reduced *r, dm_record *record) {

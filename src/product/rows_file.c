@@ -1,6 +1,7 @@
 #include "product/rows_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buffer.h"
 #include "core/checked.h"
@@ -85,35 +86,70 @@ static dm_status commit(dm_run *run, const dm_rows_file *f, const dm_output_file
                         &named);
 }
 
-/* The file of F, which is created. */
+/* The file of F, which is created, or taken up. */
 typedef struct making {
   const dm_rows_file *rows;
   int writers;
   dm_rows_making *to;
+  const dm_output_file *earlier; /* or NULL */
+  bool taken;
 } making;
 
+/* Another file in its place is replaced, unless another run writes it. */
+static void take_up_part(making *m) {
+  const dm_rows_file *f = m->rows;
+  dm_output_file *file = &m->to->file;
+  *file = (dm_output_file){.at = f->out,
+                           .rows = f->rows,
+                           .cols = f->cols,
+                           .leads = f->form.leads,
+                           .dtype = f->dtype,
+                           .made = -1};
+  memcpy(file->id, m->earlier->id, DM_ID);
+  dm_status status = dm_output_reopen(file, m->earlier->offset, &m->taken);
+  if (status) m->taken = false;
+  dm_status_free(status);
+}
+
 static dm_status create(void *context, const dm_keepalive *keepalive) {
-  const making *m = context;
+  making *m = context;
   const dm_rows_file *f = m->rows;
   (void)keepalive;
-  dm_reservation *reservation;
-  DM_TRY(dm_output_create_early(&f->out, f->dtype, f->rows, f->cols, &f->form.leads, &m->to->file,
-                                &reservation));
+  dm_reservation *reservation = NULL;
+  if (m->earlier) take_up_part(m);
+  if (!m->taken)
+    DM_TRY(dm_output_create_early(&f->out, f->dtype, f->rows, f->cols, &f->form.leads, &m->to->file,
+                                  &reservation));
   m->to->created = true;
   DM_TRY(dm_reservation_end(reservation, true));
   DM_TRY(dm_output_choose_way(&m->to->file, f->write_by, m->writers));
   return dm_commit_room(&m->to->file, &f->form);
 }
 
-dm_status dm_rows_file_begin(dm_run *run, const dm_rows_file *f, dm_rows_making *to) {
+static dm_status begin_making(dm_run *run, making *one) {
+  dm_rows_making *to = one->to;
   *to = (dm_rows_making){.file = {.made = -1}};
-  making one = {f, dm_run_writers(run, f->io_threads), to};
-  dm_status status = run->rank == 0 ? dm_watch_work(run->watch, create, &one) : DM_OK;
+  dm_status status = run->rank == 0 ? dm_watch_work(run->watch, create, one) : DM_OK;
   DM_TRY(dm_comm_agree(run->world, status));
   const int made = to->file.made;
   DM_TRY(dm_comm_broadcast(run->world, &to->file, sizeof to->file, 0));
+  DM_TRY(dm_comm_broadcast(run->world, &one->taken, sizeof one->taken, 0));
   to->file.made = made;
   return dm_comm_agree(run->world, dm_output_open(&to->file, &to->output));
+}
+
+dm_status dm_rows_file_begin(dm_run *run, const dm_rows_file *f, dm_rows_making *to) {
+  making one = {.rows = f, .writers = dm_run_writers(run, f->io_threads), .to = to};
+  return begin_making(run, &one);
+}
+
+dm_status dm_rows_file_take_up(dm_run *run, const dm_rows_file *f, const dm_output_file *earlier,
+                               dm_rows_making *to, bool *taken) {
+  making one = {
+      .rows = f, .writers = dm_run_writers(run, f->io_threads), .to = to, .earlier = earlier};
+  DM_TRY(begin_making(run, &one));
+  *taken = one.taken;
+  return DM_OK;
 }
 
 static dm_status sync_part(void *context, const dm_keepalive *keepalive) {
@@ -134,7 +170,7 @@ dm_status dm_rows_file_end(dm_run *run, const dm_rows_file *f, dm_rows_making *t
                            dm_status status) {
   if (!status) status = rows_file_complete(run, f, to);
   status = dm_status_first(status, dm_output_close(to->output));
-  if (to->created) dm_commit_give_up(run, &to->file, status);
+  if (to->created && !to->stays) dm_commit_give_up(run, &to->file, status);
   dm_output_release(&to->file);
   return status;
 }

@@ -38,9 +38,15 @@ dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *rows);
 typedef struct dm_rows_making {
   dm_output_file file;
   bool created;
+  bool stays; /* also after an error, for a later run */
   dm_output *output;
 } dm_rows_making;
 dm_status dm_rows_file_begin(dm_run *run, const dm_rows_file *rows, dm_rows_making *making);
+
+/* The same, but takes up the file of an EARLIER run, of its id and offset, if it is there: *taken;
+ * all ranks know. */
+dm_status dm_rows_file_take_up(dm_run *run, const dm_rows_file *rows, const dm_output_file *earlier,
+                               dm_rows_making *making, bool *taken);
 dm_status dm_rows_file_end(dm_run *run, const dm_rows_file *rows, dm_rows_making *making,
                            dm_status status);
 

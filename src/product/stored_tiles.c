@@ -9,18 +9,20 @@
 
 enum { BAND = 64 }; /* rows that a thread copies at a time */
 
-static dm_status stored_begin(dm_stored_tiles *s, const dm_multiply *m) {
+static dm_status stored_begin(dm_stored_tiles *s, const dm_multiply *m,
+                              const dm_output_file *earlier) {
   if (s->to_memory)
     return dm_comm_agree(s->run->world, dm_output_open_memory(m->whole_c, &s->output));
   dm_status status = dm_output_form_complete(&s->file.form, s->dtype, s->file.rows, s->file.cols);
   DM_TRY(dm_comm_agree(s->run->world, status));
-  status = dm_rows_file_begin(s->run, &s->file, &s->making);
+  status = earlier ? dm_rows_file_take_up(s->run, &s->file, earlier, &s->making, &s->taken)
+                   : dm_rows_file_begin(s->run, &s->file, &s->making);
   s->output = s->making.output;
   return status;
 }
 
 dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type, int64_t rows,
-                               int64_t cols, int64_t room,
+                               int64_t cols, int64_t room, const dm_output_file *earlier,
                                dm_status (*describe)(void *, const dm_run *, dm_attributes *),
                                void *context, dm_stored_tiles *s) {
   *s = (dm_stored_tiles){.run = run,
@@ -37,7 +39,7 @@ dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type,
                                   .force = m->force,
                                   .describe = describe,
                                   .context = context}};
-  DM_TRY(stored_begin(s, m));
+  DM_TRY(stored_begin(s, m, earlier));
   dm_status status =
       dm_file_queue_open(dm_run_io_threads(run, m->engine.io_threads), 0, &s->behind);
   if (!status) status = dm_buffer_alloc(dm_max(1, room) * dm_dtype_size(type), &s->packed);
@@ -72,11 +74,20 @@ dm_status dm_stored_tiles_add(dm_stored_tiles *s, dm_view part, bool turned, int
   return dm_transfer_wait(writing, &s->run->keepalive);
 }
 
-dm_status dm_stored_tiles_close(dm_stored_tiles *s, dm_status status) {
+static dm_status stored_sync(void *context, const dm_keepalive *keepalive) {
+  return dm_output_sync(((dm_stored_tiles *)context)->output, keepalive);
+}
+
+dm_status dm_stored_tiles_sync(dm_stored_tiles *s) {
+  return dm_comm_agree(s->run->world, dm_watch_work(s->run->watch, stored_sync, s));
+}
+
+dm_status dm_stored_tiles_close(dm_stored_tiles *s, bool stays, dm_status status) {
   dm_file_queue_close(s->behind);
   free(s->packed);
   s->behind = NULL;
   s->packed = NULL;
+  s->making.stays = stays;
   if (s->to_memory) return dm_status_first(status, dm_output_close(s->output));
   return dm_rows_file_end(s->run, &s->file, &s->making, status);
 }

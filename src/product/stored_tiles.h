@@ -17,12 +17,14 @@ typedef struct dm_stored_tiles {
   dm_file_queue *behind;
   dm_dtype dtype;
   void *packed; /* elements as they are written */
+  bool taken;   /* the file is that of an earlier run */
 } dm_stored_tiles;
 
 /* Collective: begins the file of M, of ROWS x COLS elements of TYPE, or takes its WHOLE_C. ROOM:
- * elements of a tile that this rank has, at most. DESCRIBE, with CONTEXT: C's provenance. */
+ * elements of a tile that this rank has, at most. EARLIER, or NULL: the file of an earlier run that
+ * S takes up, if it is there. DESCRIBE, with CONTEXT: C's provenance. */
 dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type, int64_t rows,
-                               int64_t cols, int64_t room,
+                               int64_t cols, int64_t room, const dm_output_file *earlier,
                                dm_status (*describe)(void *, const dm_run *, dm_attributes *),
                                void *context, dm_stored_tiles *s);
 
@@ -31,7 +33,10 @@ dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type,
 dm_status dm_stored_tiles_add(dm_stored_tiles *s, dm_view part, bool turned, int64_t row,
                               int64_t col);
 
-/* Collective: completes C; after an error, STATUS, gives it up. */
-dm_status dm_stored_tiles_close(dm_stored_tiles *s, dm_status status);
+/* Collective: what was written so far is on the disk. */
+dm_status dm_stored_tiles_sync(dm_stored_tiles *s);
+
+/* Collective: completes C; after an error, STATUS, gives it up, unless it STAYS for a later run. */
+dm_status dm_stored_tiles_close(dm_stored_tiles *s, bool stays, dm_status status);
 
 #endif

@@ -80,7 +80,7 @@ def not_taken(bed):
         if name == "other":  # inputs: the same again, but later
             np.save(bed.folder / "x.npy", x)
         said = bed.run(name, 1, more=["--no-self", "--by", "abs"] if name == "command" else [])
-        expect("all tiles are computed" in said and "resuming" not in said, f"{name}: {said}")
+        expect("all begins again" in said and "resuming" not in said, f"{name}: {said}")
         if name != "command":
             bed.expect_whole(name)
 
@@ -98,6 +98,48 @@ def no_room(bed):
     said = bed.run("full", 1, {"FAULT": "write:9:28"})
     expect("not recorded any more" in said, said)
     bed.expect_whole("full")
+
+
+def stored_whole(bed):
+    """Distances that are stored whole: tiles that are on the disk are not computed again, if their file is there."""
+    memory = f"host={running.process_mib(bed.damier, 3) + 10}MiB"
+    words = ["--of", "rows", "--metric", "euclidean", "--memory", memory, "--checkpoint-interval", "0", "--read-by", "pread"]
+
+    def distances(name, ranks, fault=None, more=(), codes=(0,)):
+        command = running.command(ranks, bed.damier, "gram", bed.folder / "x.npy", "-o", bed.folder / f"{name}.h5", *words, *more)
+        environment = {} if fault is None else {"LD_PRELOAD": running.preloading(bed.shim), "FAULT_PATH": STATE, "FAULT_RANK": "0", **fault}
+        done = running.ended(command, **environment)
+        expect(done.returncode in codes, f"{name}: exit {done.returncode}\n{done.stderr}")
+        return done.stderr
+
+    def read(name):
+        with h5py.File(bed.folder / f"{name}.h5") as file:
+            return file["c"][:]
+
+    distances("all", 1)
+    wanted = read("all")
+    for i, (fault, ranks, then, more) in enumerate((("rename:3:kill", 1, 2, ()), ("fsync:2:kill", 3, 1, ()), ("rename:2:kill", 1, 1, ("--deflate", "1")),
+                                                    ("unlink:1:kill", 1, 1, ("--force",)), ("rename:4:kill", 2, 3, ("gone",)))):
+        name, gone = f"stored{i}", "gone" in more
+        more = [word for word in more if word != "gone"]
+        distances(name, ranks, {"FAULT": fault}, more, faulty_runs.KILLED)
+        expect(bed.state(name).exists(), f"{fault}: no state")
+        if gone:
+            for ending in ("part", "damier-new"):
+                (bed.folder / f"{name}.h5.{ending}").unlink(missing_ok=True)
+        said = distances(name, then, more=more)
+        again = gone or "unlink" in fault
+        expect(("all begins again" if again else "resuming: ") in said and not (again and "resuming: " in said), f"{fault}: {said}")
+        expect(np.allclose(read(name), wanted, rtol=1e-12, atol=0), f"{fault}: other distances")
+    counts = bed.folder / "counts_whole"
+    distances("counted_whole", 1, {"FAULT_COUNT": str(counts), "FAULT_PATH": "x.npy"})
+    number = faulty_runs.counted(counts)[0, "read"] - 6
+    said = distances("signal", 1, {"FAULT": f"read:{number}:term", "FAULT_PATH": "x.npy"}, ["--checkpoint-interval", "1h"], (75,))
+    expect("the same command goes on" in said and (bed.folder / "signal.h5.part").exists(), said)
+    expect("resuming: " in distances("signal", 2), "not resumed")
+    expect(np.allclose(read("signal"), wanted, rtol=1e-12, atol=0), "other distances after a signal")
+    left = [file for file in os.listdir(bed.folder) if STATE in file or ".part" in file]
+    expect(not left, f"left {left}")
 
 
 def archives(bed):
@@ -120,7 +162,7 @@ def main():
     options = faulty_runs.options()
     with faulty_runs.scratch() as folder:
         bed = Bed(folder, options)
-        cases = (killed, stopped, not_taken, no_room, archives)
+        cases = (killed, stopped, not_taken, no_room, stored_whole, archives)
         failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
     running.finish(failures, len(cases))
 
