@@ -359,10 +359,10 @@ const dm_option dm_cli_options[] = {
 
     {"time-limit", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "Slurm's, if known",
      "stop early after TIME, as on SIGUSR1, and exit with 75", OWN(dm_value_set_duration, time_limit, .least = 1), .usual = MULTIPLY},
-    {"checkpoint", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL,
-     "record finished tiles of C so that an interrupted run can resume", .negatable = true},
-    {"checkpoint-interval", 0, "TIME", MULTIPLY, DM_GROUP_ENGINE, NULL,
-     "how often finished tiles are synced and recorded; 0: each one when it is written", .own = {0}},
+    {"checkpoint", 0, NULL, MULTIPLY | FACTORS, DM_GROUP_ENGINE, NULL,
+     "record finished tiles of C, or how far the search for components is, so that an interrupted run can resume", .negatable = true},
+    {"checkpoint-interval", 0, "TIME", MULTIPLY | FACTORS, DM_GROUP_ENGINE, NULL,
+     "how often finished tiles, or searches, are synced and recorded; 0: each one when it is written", .own = {0}},
     {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, NULL,
      "exit with 8 after TIME without progress; 0: never; the default is 6 times as long while files are written, and a sync may take 10 minutes at least", .own = {0}},
 

@@ -292,18 +292,20 @@ static dm_status components_judge(dm_components_state *c, int64_t count, bool *p
   return DM_OK;
 }
 
+/* Goes on with a pass of COUNT vectors, and those that follow. */
 static dm_status components_search(dm_components_state *c) {
-  components_next next = {.count = c->width};
-  bool proves = false;
-  while (next.count > 0) {
-    const int64_t count = next.count;
+  components_next next = {.count = c->count};
+  while (c->count > 0) {
     const double started = dm_now();
-    DM_TRY(dm_components_pass(c, count));
+    DM_TRY(dm_components_record(c, false));
+    DM_TRY(dm_components_pass(c, c->count));
     c->passes_s += dm_now() - started;
     dm_run_phase(c->run, "eigenvectors", DM_SYNC_PATIENCE);
-    DM_TRY(dm_comm_agree(c->run->world,
-                         c->run->rank == 0 ? components_judge(c, count, &proves, &next) : DM_OK));
+    DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0
+                                            ? components_judge(c, c->count, &c->proving, &next)
+                                            : DM_OK));
     DM_TRY(dm_comm_broadcast(c->run->world, &next, sizeof next, 0));
+    c->count = next.count;
   }
   c->converged = next.converged;
   c->largest = next.largest;
@@ -321,13 +323,22 @@ dm_status dm_components_open(dm_components_state *c) {
   return DM_OK;
 }
 
+static dm_status components_begin_search(dm_components_state *c) {
+  DM_TRY(c->method == DM_METHOD_GRAM ? components_begin_with_gram(c)
+                                     : components_begin_with_random(c));
+  c->count = c->width;
+  return DM_OK;
+}
+
 static dm_status components_find(dm_components_state *c) {
   DM_TRY(dm_components_open(c));
+  DM_TRY(dm_components_resume(c));
   components_start_clock(c);
-  dm_status status =
-      c->method == DM_METHOD_GRAM ? components_begin_with_gram(c) : components_begin_with_random(c);
+  dm_status status = c->count > 0 ? DM_OK : components_begin_search(c);
   if (!status) status = components_search(c);
   dm_progress_end(&c->progress);
+  if (status && status->code == DM_E_STOPPED && status->agreed)
+    status = dm_status_first(status, dm_components_record(c, true));
   return status;
 }
 
@@ -355,6 +366,7 @@ static dm_status components_make(dm_components_state *c, dm_components_result *r
   if (!status && c->unchecked)
     status = dm_fail(DM_E_INPUT, "X holds NaN or Inf, which have no components");
   if (!status) status = dm_components_write(c, result ? NULL : to);
+  if (!status && c->run->rank == 0 && c->recorded) dm_state_remove(&c->job->multiply.out);
   if (!status && record && c->run->rank == 0) dm_components_report(c, to, record);
   dm_components_result_free(&own);
   return status;
@@ -383,7 +395,8 @@ static dm_status components_on(dm_components_state *c, dm_components_result *res
   if (!status || status->agreed) dm_components_close(c);
   if (status && result) dm_components_result_free(result);
   if (status && status->code == DM_E_STOPPED)
-    dm_hint(status, "the search is not resumed: the same command begins again");
+    dm_hint(status, c->recorded ? "the same command goes on where the search was recorded last"
+                                : "nothing was recorded yet: the same command begins again");
   return status ? status : components_end_status(c);
 }
 

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "product/centered.h"
 #include "product/components.h"
+#include "product/state_file.h"
 
 /* Rank 0: an orthonormal basis of a part of the short side, and the best vectors in it. All are
  * rows; G is op(X)^T op(X), of which no element is known. */
@@ -49,6 +50,11 @@ typedef struct dm_components_state {
   void *x;
   bool loaded;
   int64_t passes;
+  int64_t count; /* vectors of the pass that goes on; 0: the search has not begun, or ends */
+  int64_t row;   /* of op(X), from which on it goes on */
+  bool proving;  /* it is the last one, of the vectors found */
+  dm_state state;
+  bool recorded; /* a file has the search, as it was */
   bool unchecked, converged;
   double largest; /* residual of the vectors found */
   double orthogonality[2];
@@ -76,7 +82,7 @@ dm_status dm_components_room(dm_components_state *c, int64_t *bytes);
 dm_status dm_components_gram(dm_components_state *c, double *g);
 
 /* Collective: multiplies COUNT vectors P of rank 0, which are rounded to WORK first, with op(X) and
- * with its transpose: sets Z and PAIRS. */
+ * with its transpose, from ROW on: completes Z and PAIRS. */
 dm_status dm_components_pass(dm_components_state *c, int64_t count);
 
 /* Collective: COUNT vectors of the short side, on rank 0, times op(X)^T: LONG, COUNT x TALL. */
@@ -104,6 +110,14 @@ dm_status dm_basis_grow(dm_components_state *c, int64_t *count);
 void dm_basis_restart(dm_components_state *c, int64_t count);
 
 double dm_basis_largest_residual(const dm_components_state *c);
+
+/* ---- the state beside the result (components_state.c) ---- */
+
+/* Collective, after the basis is opened: takes what an earlier run left; COUNT tells. */
+dm_status dm_components_resume(dm_components_state *c);
+
+/* Collective, before or in a pass: writes all if it is time, or NOW. */
+dm_status dm_components_record(dm_components_state *c, bool now);
 
 /* ---- the result (components_result.c) ---- */
 

@@ -252,18 +252,23 @@ dm_status dm_components_pass(dm_components_state *c, int64_t count) {
   const bool first = c->run->rank == 0;
   DM_FREED double *z = NULL, *pairs = NULL;
   dm_status status = DM_OK;
-  if (first) {
-    components_round(c, count * c->small);
+  if (first) components_round(c, count * c->small);
+  if (first && c->row == 0) {
     memset(c->z, 0, (size_t)(count * c->small) * sizeof *c->z);
     memset(c->pairs, 0, (size_t)(count * count) * sizeof *c->pairs);
+  }
+  if (first) {
     status = dm_buffer_table(count * c->small, &z);
     if (!status) status = dm_buffer_table(count * count, &pairs);
   }
   DM_TRY(dm_comm_agree(c->run->world, status));
-  for (int64_t row = 0; row < c->tall; row += c->step) {
-    const components_strip s = {{row, dm_min(row + c->step, c->tall)}, count, z, pairs};
+  while (c->row < c->tall) {
+    const components_strip s = {{c->row, dm_min(c->row + c->step, c->tall)}, count, z, pairs};
     DM_TRY(components_pass_strip(c, &s));
+    c->row = s.rows.end;
+    if (c->row < c->tall) DM_TRY(dm_components_record(c, false));
   }
+  c->row = 0;
   c->passes++;
   return DM_OK;
 }

@@ -118,7 +118,7 @@ def stored_whole(bed):
 
     distances("all", 1)
     wanted = read("all")
-    for i, (fault, ranks, then, more) in enumerate((("rename:3:kill", 1, 2, ()), ("fsync:2:kill", 3, 1, ()), ("rename:2:kill", 1, 1, ("--deflate", "1")),
+    for i, (fault, ranks, then, more) in enumerate((("rename:3:kill", 1, 2, ("--deflate", "1")), ("fsync:2:kill", 3, 1, ()),
                                                     ("unlink:1:kill", 1, 1, ("--force",)), ("rename:4:kill", 2, 3, ("gone",)))):
         name, gone = f"stored{i}", "gone" in more
         more = [word for word in more if word != "gone"]
@@ -142,6 +142,47 @@ def stored_whole(bed):
     expect(not left, f"left {left}")
 
 
+def searches(bed):
+    """Principal components: a search that is killed between or in passes goes on there, to the bits of an undisturbed run."""
+    rng = np.random.default_rng(3)
+    np.save(bed.folder / "p.npy", rng.standard_normal((20000, 50)) * 1.2**-np.arange(50) + 5)
+
+    def search(name, method, ranks, fault=None, more=(), codes=(0,), path=STATE):
+        memory = f"host={running.process_mib(bed.damier, ranks) + 40}MiB"
+        words = running.command(ranks, bed.damier, "pca", bed.folder / "p.npy", "--rank", 4, "--method", method, "-o", bed.folder / f"{name}.h5",
+                                "--memory", memory, "--checkpoint-interval", "0", "--tolerance", "1e-9", "--read-by", "pread", *more)
+        environment = {} if fault is None else {"LD_PRELOAD": running.preloading(bed.shim), "FAULT_PATH": path, "FAULT_RANK": "0", "FAULT": fault}
+        done = running.ended(words, **environment)
+        expect(done.returncode in codes, f"{name}: exit {done.returncode}\n{done.stderr}")
+        return done.stderr
+
+    def read(name):
+        with h5py.File(bed.folder / f"{name}.h5") as file:
+            return {key: file["pca"][key][:] for key in file["pca"]}
+
+    for method, faults in (("passes", ("rename:5:kill", "write:24:kill")), ("gram", ("rename:2:kill", "unlink:1:kill"))):
+        search(f"whole_{method}", method, 1)
+        wanted = read(f"whole_{method}")
+        for i, fault in enumerate(faults):
+            name, ranks = f"{method}{i}", 1 + i % 2
+            search(name, method, ranks, fault, codes=faulty_runs.KILLED)
+            expect(bed.state(name).exists(), f"{method} {fault}: no state")
+            said = search(name, method, 1, more=["--force"])
+            expect("resuming: " in said, f"{method} {fault}: {said}")
+            for key, array in read(name).items():
+                same = np.array_equal(array, wanted[key]) if ranks == 1 else np.allclose(array, wanted[key], rtol=1e-6, atol=1e-9)
+                expect(same, f"{method} {fault}: another {key}")
+    for name, more, other in (("seed", ["--seed", "5"], True), ("passes", ["--passes", "9"], False)):
+        search(name, "passes", 1, "rename:4:kill", codes=faulty_runs.KILLED)
+        said = search(name, "passes", 1, more=more)
+        expect(("all begins again" in said) == other != ("resuming: " in said), f"{name}: {said}")
+    said = search("signal_pca", "passes", 1, "read:30:term", ["--checkpoint-interval", "1h"], (75,), "p.npy")
+    expect("the same command goes on" in said, said)
+    expect("resuming: " in search("signal_pca", "passes", 2), "not resumed")
+    left = [file for file in os.listdir(bed.folder) if STATE in file]
+    expect(not left, f"left {left}")
+
+
 def archives(bed):
     """An archive of NumPy has its name only when it is whole: killed at any write, it is made by the same command."""
     words = [bed.damier, "gram", bed.folder / "x.npy", "-o", bed.folder / "r.npz", "--of", "rows", "--above", "60", "-q"]
@@ -162,7 +203,7 @@ def main():
     options = faulty_runs.options()
     with faulty_runs.scratch() as folder:
         bed = Bed(folder, options)
-        cases = (killed, stopped, not_taken, no_room, stored_whole, archives)
+        cases = (killed, stopped, not_taken, no_room, stored_whole, searches, archives)
         failures = running.each(lambda case: case(bed), cases, lambda case: case.__name__, workers=1)
     running.finish(failures, len(cases))
 
