@@ -408,29 +408,55 @@ dm_status dm_components_run(dm_run *run, const dm_components *job, dm_components
 
 /* ---- only planned ---- */
 
-dm_status dm_components_plan(dm_run *run, const dm_components *job, dm_record *record) {
-  dm_components_state c = {.run = run, .job = job, .started = dm_now()};
-  DM_FREED dm_multiply *own = NULL;
-  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
-  dm_status status = dm_components_begin(&c, own);
-  dm_components_close(&c);
-  if (status || !record || run->rank != 0) return status;
-  const bool gram = c.method == DM_METHOD_GRAM;
-  const double flops = components_cost(&c, c.method);
-  const int64_t basis = dm_times(c.small, dm_times(16, c.width));
-  dm_record_text(record, "components.method", "method", "%s", dm_components_method_name(c.method));
-  dm_record_integer(record, "components.count", "components", DM_SHOWN_PLAIN, job->count);
-  dm_record_integer(record, "components.width", "vectors of a pass", DM_SHOWN_PLAIN, c.width);
+/* Seconds: products with their reading, one more reading for means, and eigenvectors on rank 0. */
+static dm_status components_predict(dm_components_state *c, double *seconds) {
+  const double t = (double)c->tall, s = (double)c->small, flops = 4.0 * t * s;
+  const bool gram = c->method == DM_METHOD_GRAM;
+  dm_forecast pass, all, last;
+  DM_TRY(dm_components_open(c));
+  DM_TRY(dm_components_forecast_pass(c, c->job->count, &last));
+  DM_TRY(dm_components_forecast_pass(c, c->width, &pass));
+  const double rate = flops * (double)c->width / fmax(pass.gemm, 1e-9) / (double)c->run->ranks;
+  *seconds = last.total + (components_center(&c->job->multiply) ? last.read : 0.0);
+  if (!gram) {
+    *seconds += EXPECTED_PASSES * pass.total;
+    return DM_OK;
+  }
+  DM_TRY(dm_components_forecast_gram(c, &all));
+  *seconds += all.total + DENSE_COST * s * s * s / rate;
+  return DM_OK;
+}
+
+static void components_report_plan(const dm_components_state *c, double seconds,
+                                   dm_record *record) {
+  const bool gram = c->method == DM_METHOD_GRAM;
+  const double flops = components_cost(c, c->method);
+  const int64_t basis = dm_times(c->small, dm_times(16, c->width)), count = c->job->count;
+  dm_record_text(record, "components.method", "method", "%s", dm_components_method_name(c->method));
+  dm_record_integer(record, "components.count", "components", DM_SHOWN_PLAIN, count);
+  dm_record_integer(record, "components.width", "vectors of a pass", DM_SHOWN_PLAIN, c->width);
   dm_record_integer(record, "components.passes", gram ? "passes over X besides" : "passes over X",
                     DM_SHOWN_PLAIN, gram ? 1 : EXPECTED_PASSES + 1);
   dm_record_integer(record, "components.small_bytes", "memory of rank 0 for small problems",
                     DM_SHOWN_BYTES,
-                    gram ? dm_times(c.small, dm_times(c.small, 8)) + basis : 3 * basis);
-  dm_record_integer(record, "components.strip_rows", NULL, DM_SHOWN_PLAIN, c.step);
-  dm_record_text(record, "components.type", "products in", "%s", dm_dtype_name(c.work));
+                    gram ? dm_times(c->small, dm_times(c->small, 8)) + basis : 3 * basis);
+  dm_record_integer(record, "components.strip_rows", NULL, DM_SHOWN_PLAIN, c->step);
+  dm_record_text(record, "components.type", "products in", "%s", dm_dtype_name(c->work));
   dm_record_real(record, "components.flop", "operations", DM_SHOWN_PLAIN, flops);
+  dm_record_real(record, "components.predicted_s", "predicted", DM_SHOWN_SECONDS, seconds);
   dm_record_summary(record, "observations=%lld variables=%lld rank=%lld method=%s flop=%.3g PLAN",
-                    (long long)c.observations, (long long)c.variables, (long long)job->count,
-                    dm_components_method_name(c.method), flops);
-  return DM_OK;
+                    (long long)c->observations, (long long)c->variables, (long long)count,
+                    dm_components_method_name(c->method), flops);
+}
+
+dm_status dm_components_plan(dm_run *run, const dm_components *job, dm_record *record) {
+  dm_components_state c = {.run = run, .job = job, .started = dm_now()};
+  DM_FREED dm_multiply *own = NULL;
+  double seconds = 0.0;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
+  dm_status status = dm_components_begin(&c, own);
+  if (!status) status = components_predict(&c, &seconds);
+  if (!status && record && run->rank == 0) components_report_plan(&c, seconds, record);
+  if (!status || status->agreed) dm_components_close(&c);
+  return status;
 }

@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "plan/plan.h"
 #include "product/centered.h"
 #include "product/components.h"
 #include "product/state_file.h"
@@ -54,7 +55,8 @@ typedef struct dm_components_state {
   int64_t row;   /* of op(X), from which on it goes on */
   bool proving;  /* it is the last one, of the vectors found */
   dm_state state;
-  bool recorded; /* a file has the search, as it was */
+  bool recorded;         /* a file has the search, as it was */
+  dm_forecast *forecast; /* what products would take is added to it, in their place; or NULL */
   bool unchecked, converged;
   double largest; /* residual of the vectors found */
   double orthogonality[2];
@@ -84,6 +86,10 @@ dm_status dm_components_gram(dm_components_state *c, double *g);
 /* Collective: multiplies COUNT vectors P of rank 0, which are rounded to WORK first, with op(X) and
  * with its transpose, from ROW on: completes Z and PAIRS. */
 dm_status dm_components_pass(dm_components_state *c, int64_t count);
+
+/* Collective: what a pass, or G, would take, and all reading of X in one. */
+dm_status dm_components_forecast_pass(dm_components_state *c, int64_t count, dm_forecast *forecast);
+dm_status dm_components_forecast_gram(dm_components_state *c, dm_forecast *forecast);
 
 /* Collective: COUNT vectors of the short side, on rank 0, times op(X)^T: LONG, COUNT x TALL. */
 dm_status dm_components_lift(dm_components_state *c, int64_t count, double *vectors,

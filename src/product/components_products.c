@@ -6,6 +6,7 @@
 #include "product/components_impl.h"
 #include "product/cut.h"
 #include "product/inner.h"
+#include "product/multiply.h"
 
 /* A factor: in a file (or in host memory that all ranks see), or in the memory of the ranks. */
 typedef struct components_factor {
@@ -54,6 +55,20 @@ typedef struct components_product {
   const dm_memory_matrix *out;
 } components_product;
 
+static dm_status components_add_forecast(dm_components_state *c, dm_multiply *job) {
+  dm_forecast one;
+  job->checkpoint = false;
+  job->scratch = true;
+  for (int x = 0; x < 2; x++) job->equation.standard[x] = (dm_standard){.fills = false};
+  job->vectors = (dm_vectors){.weights = {.rows = 0}};
+  job->equation.divided = DM_NO_DIVISION;
+  DM_TRY(dm_multiply_forecast(c->run, job, &one));
+  c->forecast->read += one.read;
+  c->forecast->gemm += one.gemm;
+  c->forecast->total += one.total;
+  return DM_OK;
+}
+
 static dm_status components_multiply(dm_components_state *c, const components_product *p,
                                      dm_multiply *job) {
   dm_memory_matrix in[2];
@@ -66,6 +81,7 @@ static dm_status components_multiply(dm_components_state *c, const components_pr
   job->equation.type_c = p->out ? p->out->dtype : DM_DTYPE_NONE;
   job->in_memory[DM_C] = p->out;
   if (p->out && c->run->ranks == 1) job->whole_c = components_view(p->out);
+  if (c->forecast) return components_add_forecast(c, job);
   if (!p->out) return dm_inner_multiply(c->run, job, &c->unchecked);
   job->checkpoint = false;
   job->scratch = true;
@@ -180,7 +196,7 @@ dm_status dm_components_gram(dm_components_state *c, double *g) {
   const dm_memory_matrix out = components_on_one(DM_F64, c->small, c->small, g);
   const dm_range all = {0, c->tall};
   components_part part = {.factor = components_x(&c->multiply->a, c->op)};
-  if (c->step == c->tall) DM_TRY(components_open_part(c, all, &part));
+  if (c->step == c->tall && !c->forecast) DM_TRY(components_open_part(c, all, &part));
   components_factor turned = part.factor;
   turned.op = components_turned(c->op);
   return components_product_of(
@@ -271,6 +287,40 @@ dm_status dm_components_pass(dm_components_state *c, int64_t count) {
   c->row = 0;
   c->passes++;
   return DM_OK;
+}
+
+/* ---- only predicted ---- */
+
+/* Of the first strip, as often as it fits. */
+dm_status dm_components_forecast_pass(dm_components_state *c, int64_t count,
+                                      dm_forecast *forecast) {
+  const dm_lines lines = c->op == DM_OP_N ? DM_ROW_LINES : DM_COLUMN_LINES;
+  const components_strip s = {{0, c->step}, count, c->z, c->pairs};
+  const double times = (double)c->tall / (double)c->step;
+  dm_forecast strip = {.total = 0.0};
+  dm_cut cut;
+  DM_TRY(dm_comm_agree(c->run->world, dm_cut_lines(&c->multiply->a, lines, s.rows, &cut)));
+  const components_factor x = components_x(&cut.dataset, c->op);
+  c->forecast = &strip;
+  dm_status status = components_multiply_strip(c, &s, &x);
+  c->forecast = NULL;
+  dm_cut_free(&cut);
+  DM_TRY(status);
+  *forecast = (dm_forecast){.read = times * strip.read / 2.0, .gemm = times * strip.gemm};
+  forecast->total = times * strip.total - forecast->read; /* a strip is read once */
+  return DM_OK;
+}
+
+dm_status dm_components_forecast_gram(dm_components_state *c, dm_forecast *forecast) {
+  double *none = NULL;
+  *forecast = (dm_forecast){.total = 0.0};
+  c->forecast = forecast;
+  dm_status status = c->run->rank == 0 ? dm_buffer_table(c->small * c->small, &none) : DM_OK;
+  status = dm_comm_agree(c->run->world, status);
+  if (!status) status = dm_components_gram(c, none);
+  c->forecast = NULL;
+  if (!status || status->agreed) free(none);
+  return status;
 }
 
 /* ---- the other side, and scores ---- */

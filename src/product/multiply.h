@@ -24,7 +24,7 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
  * output. */
 dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record);
 
-/* Collective: the *SECONDS that this plan predicts. */
-dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, double *seconds);
+/* Collective: the *FORECAST of this plan, without messages, unless the user wants details. */
+dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, dm_forecast *forecast);
 
 #endif

@@ -118,15 +118,15 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   return status;
 }
 
-/* SECONDS: predicted ones, or NULL. */
+/* FORECAST: of the plan, or NULL. */
 static dm_status only_plan(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                           double *seconds) {
+                           dm_forecast *forecast) {
   dm_repair repair = {0};
   DM_FREED dm_job *j = NULL;
   DM_TRY(new_job(run, multiply, &repair, &j));
   dm_status status = dm_job_plan(j, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
-  if (!status && seconds) *seconds = j->setup.plan.forecast.total;
+  if (!status && forecast) *forecast = j->setup.plan.forecast;
   close_memory(j);
   dm_setup_close(&j->setup);
   return status;
@@ -136,8 +136,12 @@ dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *
   return only_plan(run, multiply, record, NULL);
 }
 
-dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, double *seconds) {
-  return only_plan(run, multiply, NULL, seconds);
+dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, dm_forecast *forecast) {
+  const dm_level level = run->log.level;
+  if (level < DM_LOG_DETAIL) run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
+  dm_status status = only_plan(run, multiply, NULL, forecast);
+  run->log.level = level;
+  return status;
 }
 
 static bool goes_on(round_end end, dm_status status) {

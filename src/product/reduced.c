@@ -493,17 +493,16 @@ static int64_t reduced_result_bytes(const reduced *r) {
 static dm_status reduced_forecast_tile(reduced *r, const dm_cut *a, const dm_cut *b, dm_range rows,
                                        dm_range cols, double *seconds) {
   DM_FREED tile_job *job = NULL;
-  const dm_level level = r->run->log.level;
+  dm_forecast forecast;
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
   reduced_pose_tile(r, &a->dataset, &b->dataset, rows, cols, job);
   dm_equation *e = &job->multiply.equation;
   if (e->distance.kind != DM_NO_DISTANCE) e->type = e->type_c = DM_F64;
   e->distance.kind = DM_NO_DISTANCE;
   for (int x = 0; x < 2; x++) e->standard[x] = (dm_standard){.fills = false};
-  if (level < DM_LOG_DETAIL) r->run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
-  dm_status status = dm_multiply_forecast(r->run, &job->multiply, seconds);
-  r->run->log.level = level;
-  return status;
+  DM_TRY(dm_multiply_forecast(r->run, &job->multiply, &forecast));
+  *seconds = forecast.total;
+  return DM_OK;
 }
 
 /* Seconds for all tiles, and to pass each element once; negative: they are not predicted. */

@@ -1,7 +1,10 @@
 """Principal components and truncated SVD of files, compared with LAPACK's SVD by NumPy: both methods, shapes, types, ranks, weights, missing values; and what is refused."""
+import subprocess
+import sys
+
 import h5py
 import numpy as np
-from running import command, ended, expect, options, records_of, run, run_cases
+from running import command, ended, expect, options, process_mib, records_of, run, run_cases
 
 # type, rows, cols, ranks, flags
 CASES = [("f8", 300, 37, 1, ""), ("f8", 29, 200, 2, ""), ("f4", 500, 60, 1, ""), ("f4", 41, 90, 3, ""), ("i2", 120, 30, 1, ""),
@@ -149,6 +152,31 @@ def hard(folder, damier):
     expect(not np.array_equal(first["components"], read(folder)[0]["components"]), "the seed changes nothing")
 
 
+def limited(folder, damier):
+    """Within --memory: the largest process of a run holds no more, X is several times as large; plan says how long it takes."""
+    x = matrix(np.random.default_rng(6), 60000, 120, "f8")  # 55 MiB
+    write(folder, x=x)
+    want = wanted(x)[0]
+    base = ("pca", folder / "x.h5", "--rank", K, "--tolerance", 1e-9, "--passes", 60)
+    for method, ranks, more in (("gram", 1, ""), ("passes", 1, ""), ("passes", 2, ""), ("gram", 3, "")):
+        most = process_mib(damier, ranks) + 30
+        limit = ("--memory", f"host={most}MiB", "--method", method, *more.split())
+        run(damier, ranks, *base, *limit, "-o", folder / "p.h5", "--force", "-q", "--json", folder / "r.jsonl")
+        compare(read(folder)[0], want, 1e-9, f"{method} on {ranks} within {most} MiB")
+        planned = run(damier, ranks, "plan", *base, *limit)
+        expect("\npredicted " in planned and f"method={method}" in planned, planned)
+    held = peak_mib([damier, *base, "-o", folder / "p.h5", "--force", "-q", "--memory", f"host={process_mib(damier) + 30}MiB"])
+    expect(held <= process_mib(damier) + 36, f"{held} MiB are held, {process_mib(damier) + 30} allowed")
+
+
+def peak_mib(words):
+    """The most memory that a command held."""
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], check=True, capture_output=True, text=True)
+    return int(done.stdout) >> 10
+
+
 def refused(folder, damier):
     x = np.random.default_rng(4).standard_normal((30, 8))
     constant = x.copy()
@@ -170,4 +198,4 @@ def refused(folder, damier):
     expect(not (folder / "p.h5").exists(), "something was written")
 
 
-run_cases(options().damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(forged,), (gaps,), (hard,), (refused,)])
+run_cases(options().damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(forged,), (gaps,), (hard,), (limited,), (refused,)])
