@@ -8,7 +8,7 @@ from measure import NUMPY_TYPES, code_of_package, compare, made_by, timed
 
 try:
     import torch
-    TYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "c128": torch.complex128}
+    TYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "c128": torch.complex128}
     HAS_GPU = torch.cuda.is_available()
 except ImportError:
     HAS_GPU = False
@@ -27,9 +27,10 @@ class Job:
             self.rank, self.ranks = self.world.Get_rank(), self.world.Get_size()
             self.hosts = self.world.allgather(platform.node())
             here = self.hosts[:self.rank].count(platform.node())
-        self.device, self.name = None, None
+        self.device, self.name, self.devices = None, None, []  # all that are waited for
         if gpus:
             self.device = torch.device("cuda", here % torch.cuda.device_count())
+            self.devices = [self.device]
             torch.cuda.set_device(self.device)
             self.name = torch.cuda.get_device_name(self.device)
 
@@ -39,8 +40,8 @@ class Job:
         return torch.randn(rows, cols, device=self.device).to(TYPES[name])
 
     def settle(self):
-        if self.device:
-            torch.cuda.synchronize()
+        for device in self.devices:
+            torch.cuda.synchronize(device)
 
     def meet(self):
         self.settle()

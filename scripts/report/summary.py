@@ -3,7 +3,7 @@ import html
 import math
 
 from own_tables import has_gpu_rows, is_ours, is_shared, set_of
-from tables import Lines, Table, compute_of, gpus_of, grouped, machine_ranks, measured, median, ratios, shape_of, table
+from tables import Lines, Table, compute_of, gpus_of, grouped, machine_ranks, measured, median, ratios, shape_of, spread, table
 
 OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
 PAGE, IN_MEMORY, SYMMETRIC = "performance.md", "results/memory.md", "results/symmetric.md"
@@ -173,32 +173,40 @@ TALL = Table(SYMMETRIC, "summary many rows of files", "gram of files", {
 
 # ---- modes of arrays in GPU memory, Gram matrices of many rows, and sums of 16-bit products, beside torch.matmul ----
 
-def asked(r):
-    words = [r.get(key) for key in ("compute", "kernel") if r.get(key)] + ["reproducible"] * r.get("reproducible", False)
-    return ", ".join(words + ["elements of unlike size"] * r.get("unlike", False)) or "default"
+def asked(g):
+    words = [g.get(key) for key in ("compute", "kernel") if g.get(key)] + ["reproducible"] * g.get("reproducible", False)
+    return ", ".join(words + ["elements of unlike size"] * g.get("unlike", False)) or "default"
 
 
-def beside_torch(r):
-    return f"{r['ratio']:.2f} [{r['least']:.2f}, {r['most']:.2f}]"
+def in_ms(name, places):
+    return lambda g: f"{1e3 * g.time(name):.{places}f}"
 
 
-MODES = Table(IN_MEMORY, "summary modes", "gpu modes", {
-    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch_ms:.2f}", "damier, ms": "{plain_ms:.2f}",
-    "verified, ms": "{damier_ms:.2f}", "verified, ratio": beside_torch}, footer=by("gpu_modes.py"))
+def beside_torch(g):
+    return spread(g.way("damier")["ratio"], 2)
 
-SHAPES = Table(IN_MEMORY, "summary shapes", "gpu shapes", {
-    "m × n × k": lambda r: f"{r['batch']} of " * (r["batch"] > 0) + f"{r['m']} × {r['n']} × {r['k']}", "type": "{type}",
-    "torch.matmul, ms": "{torch_ms:.3f}", "damier, ms": "{plain_ms:.3f}", "ratio": "{plain_ratio:.2f}", "verified, ms": "{damier_ms:.3f}",
-    "verified, ratio": beside_torch}, footer=by("gpu_modes.py"))
 
-ON_TWO = Table(IN_MEMORY, "summary modes on two GPUs", "gpus modes", {
-    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "one GPU, ms": "{plain_ms:.1f}", "B gathered, torch.matmul, ms": "{torch_ms:.1f}",
-    "two GPUs, ms": "{damier_ms:.1f}", "of one GPU": lambda r: f"{r['damier_ms'] / r['plain_ms']:.2f}", "of gathering": beside_torch},
-    footer=by("gpu_modes.py"))
+def of_modes(page, name, kind, *sizes, **columns):
+    """A row for each case, whose ways alternated."""
+    return Table(page, f"summary {name}", kind, columns, by=(lambda r: tuple(r.get(size) for size in sizes), lambda r: r["type"], asked), footer=by("gpu_modes.py"))
 
-DEEP = Table(SYMMETRIC, "summary many rows", "gpu grams", {
-    "X": "{rows} × {columns}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch_ms:.2f}", "`gram`, ms": "{damier_ms:.2f}",
-    "ratio": beside_torch, "mean error of the diagonal": "{diagonal_error:.1e}"}, footer=by("gpu_modes.py"))
+
+MODES = of_modes(IN_MEMORY, "modes", "gpu modes", "m", **{
+    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "torch.matmul, ms": in_ms("torch", 2), "damier, ms": in_ms("unverified", 2),
+    "verified, ms": in_ms("damier", 2), "verified, ratio": beside_torch})
+
+SHAPES = of_modes(IN_MEMORY, "shapes", "gpu shapes", "batch", "m", "n", "k", **{
+    "m × n × k": lambda g: f"{g['batch']} of " * (g["batch"] > 0) + f"{g['m']} × {g['n']} × {g['k']}", "type": "{type}",
+    "torch.matmul, ms": in_ms("torch", 3), "damier, ms": in_ms("unverified", 3), "ratio": lambda g: f"{g.way('unverified')['ratio'][0]:.2f}",
+    "verified, ms": in_ms("damier", 3), "verified, ratio": beside_torch})
+
+ON_TWO = of_modes(IN_MEMORY, "modes on two GPUs", "gpus modes", "m", **{
+    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "one GPU, ms": in_ms("one", 1), "B gathered, torch.matmul, ms": in_ms("torch", 1),
+    "two GPUs, ms": in_ms("damier", 1), "of one GPU": lambda g: f"{g.time('damier') / g.time('one'):.2f}", "of gathering": beside_torch})
+
+DEEP = of_modes(SYMMETRIC, "many rows", "gpu grams", "rows", "columns", **{
+    "X": "{rows} × {columns}", "type": "{type}", "asked for": asked, "torch.matmul, ms": in_ms("torch", 2), "`gram`, ms": in_ms("damier", 2),
+    "ratio": beside_torch, "mean error of the diagonal": "{diagonal_error:.1e}"})
 
 SUMS = Table("precision.md", "summary sums", "gpu sums", {"m = n": "{m}", "k": "{k}", "type": "{type}", "mean relative error": "{error:.1e}"},
              footer=by("gpu_modes.py"))
