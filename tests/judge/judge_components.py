@@ -4,7 +4,7 @@ import sys
 
 import h5py
 import numpy as np
-from running import command, ended, expect, options, process_mib, records_of, run, run_cases
+from running import command, ended, expect, how_many, options, process_mib, records_of, run, run_cases
 
 # type, rows, cols, ranks, flags
 CASES = [("f8", 300, 37, 1, ""), ("f8", 29, 200, 2, ""), ("f4", 500, 60, 1, ""), ("f4", 41, 90, 3, ""), ("i2", 120, 30, 1, ""),
@@ -169,6 +169,22 @@ def limited(folder, damier):
     expect(held <= process_mib(damier) + 36, f"{held} MiB are held, {process_mib(damier) + 30} allowed")
 
 
+def drawn(folder, damier, seed):
+    """Any shape and type, on any number of ranks, within some memory, by either method or that of the plan."""
+    rng = np.random.default_rng(100 + seed)
+    rows, cols, ranks = int(rng.integers(6, 3000)), int(rng.integers(6, 120)), int(rng.integers(1, 5))
+    dtype, verb, method = str(rng.choice(["f8", "f4", "i2"])), str(rng.choice(["pca", "svd"])), str(rng.choice(["auto", "gram", "passes"]))
+    of_rows, narrow = bool(rng.integers(2)), dtype == "f4"
+    x = matrix(rng, rows, cols, dtype)
+    if min(x.shape) < 2 * K:
+        return
+    write(folder, x=x.T if of_rows else x)
+    memory = process_mib(damier, ranks) + int(rng.integers(12, 60))
+    run(damier, ranks, verb, folder / "x.h5", "--rank", K, "-o", folder / "p.h5", "-q", "--passes", 200, "--tolerance", 2e-6 if narrow else 1e-9,
+        "--memory", f"host={memory}MiB", *(["--of", "rows"] if of_rows else []), *(["--method", method] if method != "auto" else []))
+    compare(read(folder, verb)[0], wanted(x, verb)[0], 2e-5 if narrow else 1e-9, f"{verb} {method} {dtype} {x.shape} on {ranks}")
+
+
 def peak_mib(words):
     """The most memory that a command held."""
     code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
@@ -198,4 +214,5 @@ def refused(folder, damier):
     expect(not (folder / "p.h5").exists(), "something was written")
 
 
-run_cases(options().damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(forged,), (gaps,), (hard,), (limited,), (refused,)])
+chosen = options()
+run_cases(chosen.damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(drawn, seed) for seed in range(how_many(chosen, 6, 24, 300))] + [(forged,), (gaps,), (hard,), (limited,), (refused,)])
