@@ -89,7 +89,7 @@ def _with_keywords(text: str, known: dict[str, str]) -> str:
 
 
 def _is_value(word: str, kind: str) -> bool:
-    return f'"{word}"' in kind or bool(re.fullmatch(r"[-+]?[\d.][\w.:]*|[A-Z]+|(host|device)=\S+|f\d\d:\S+|[\w.]+\.h5\S*", word))
+    return f"'{word}'" in kind.replace('"', "'") or bool(re.fullmatch(r"[-+]?[\d.][\w.:]*|[A-Z]+|(host|device)=\S+|f\d\d:\S+|[\w.]+\.h5\S*", word))
 
 
 def _literal(word: str) -> str:

@@ -368,7 +368,7 @@ def jobs_picture(records):
         if ours and times:
             best = min(times, key=times.get)
             groups.append((job, [(True, times[best] / ours, f"{times[best] / ours:.1f} × {best}")]))
-    return bars(f"The best other's {kind} / damier's (1 = equal)", groups, mark=1.0)
+    return bars(f"fastest alternative's {kind} ÷ damier's (1 = equal)", groups, mark=1.0)
 
 
 PICTURES = {"user": user_picture, "jobs": jobs_picture}

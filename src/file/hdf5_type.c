@@ -151,7 +151,7 @@ static void name_type(hid_t type, H5T_class_t kind, char text[DM_TYPE_TEXT]) {
                                       [H5T_ENUM] = "enumerated values",
                                       [H5T_VLEN] = "sequences",
                                       [H5T_ARRAY] = "arrays",
-                                      [H5T_COMPOUND] = "compounds that spell no complex number"};
+                                      [H5T_COMPOUND] = "compounds that are no complex numbers"};
   unsigned long long bits = 8ull * H5Tget_size(type), used = H5Tget_precision(type);
   if (kind == H5T_INTEGER)
     snprintf(text, DM_TYPE_TEXT, "%llu-bit %s integers%s", used,

@@ -266,7 +266,7 @@ static dm_status stop_if_slow(dm_job *j, double part) {
   j->slow = true;
   dm_progress_end(&j->progress);
   dm_log_line(&j->run->log, DM_LOG_NOTE,
-              "%d %% is done after %s, predicted were %s for all: C is computed anew, in tiles, of "
+              "%d %% is done after %s, predicted %s for all: C is computed anew, in tiles, of "
               "which an interruption keeps the finished ones (docs/howto/slow.md)",
               (int)(100 * part), dm_format_seconds(now - j->run->born, passed),
               dm_format_seconds(j->setup.plan.forecast.total, predicted));

@@ -270,7 +270,7 @@ static void comment_slowness(const dm_multiplied *done) {
   char took[32], predicted[32];
   if (done->seconds < long_run || done->seconds < slow * (f->start + f->total)) return;
   dm_log_line(&done->run->log, DM_LOG_NOTE,
-              "took %s, predicted were %s: is the machine busy, or its CPU limited or throttled? "
+              "took %s, predicted %s: is the machine busy, or its CPU limited or throttled? "
               "(docs/howto/slow.md)",
               dm_format_seconds(done->seconds, took),
               dm_format_seconds(f->start + f->total, predicted));

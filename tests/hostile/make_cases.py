@@ -181,14 +181,14 @@ def types(cases):
         ("opaque", two("V8"), "opaque bytes"),
         ("longdouble", two(np.longdouble), "floats of an unknown format"),
         ("opaque2", two("V2"), "opaque bytes"),  # bfloat16 of ml_dtypes, or any other opaque type
-        ("xy", two([("x", "f8"), ("y", "f8")]), "compounds that spell no complex number"),
-        ("i_r", two([("i", "f8"), ("r", "f8")]), "compounds that spell no complex number"),
-        ("mixed", two([("r", "f4"), ("i", "f8")]), "compounds that spell no complex number"),
-        ("int_pair", two([("r", "i4"), ("i", "i4")]), "compounds that spell no complex number"),
-        ("three", two([("r", "f4"), ("i", "f4"), ("k", "f4")]), "compounds that spell no complex"),
-        ("arrays", two([("r", "f4", (2,)), ("i", "f4", (2,))]), "compounds that spell no complex"),
+        ("xy", two([("x", "f8"), ("y", "f8")]), "compounds that are no complex numbers"),
+        ("i_r", two([("i", "f8"), ("r", "f8")]), "compounds that are no complex numbers"),
+        ("mixed", two([("r", "f4"), ("i", "f8")]), "compounds that are no complex numbers"),
+        ("int_pair", two([("r", "i4"), ("i", "i4")]), "compounds that are no complex numbers"),
+        ("three", two([("r", "f4"), ("i", "f4"), ("k", "f4")]), "compounds that are no complex"),
+        ("arrays", two([("r", "f4", (2,)), ("i", "f4", (2,))]), "compounds that are no complex"),
         ("padded", two({"names": ["r", "i"], "formats": ["f4", "f4"], "offsets": [0, 8],
-                        "itemsize": 16}), "compounds that spell no complex number"),
+                        "itemsize": 16}), "compounds that are no complex numbers"),
     ):
         with cases.hdf5(f"type_{name}.h5", 3, fragment, "/a") as file:
             file["a"] = data
@@ -495,7 +495,7 @@ def candidates(cases):
         case(listed, data(kind), f"3 x 4 {listed}")
     case("longdouble", data("longdouble"), "3 x 4 128-bit floats of an unknown format")
     case("compound", lambda f: f.__setitem__("X", np.zeros((3, 4), [("x", "f8"), ("y", "f8")])),
-         "3 x 4 compounds that spell no complex number")
+         "3 x 4 compounds that are no complex numbers")
     case("opaque", lambda f: f.__setitem__("X", np.zeros((3, 4), "V2")), "3 x 4 opaque bytes")
     case("arrays", lambda f: f.create_dataset("X", (3,), "(4,)f8"), "3 arrays")
     case("array", lambda f: f.create_dataset("X", (), "(3,4)f8"), "single value arrays")
