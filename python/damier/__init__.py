@@ -12,6 +12,7 @@ or warns of is a :class:`DamierWarning` of Python's ``warnings``; records are di
 """
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -40,7 +41,9 @@ with _few_blas_threads():
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._keywords import (CorOptions, CovOptions, GramOptions, InfoOptions, MultiplyOptions, PcaOptions, PlanOptions, SvdOptions,
+    from . import options as options  # pylint: disable=useless-import-alias
+
+    from .options import (CorOptions, CovOptions, GramOptions, InfoOptions, MultiplyOptions, PcaOptions, PlanOptions, SvdOptions,
                             VerifyOptions)
 
 __version__ = "0.3.0"
@@ -49,6 +52,12 @@ __all__ = ["BlockCyclic", "Components", "Context", "CorruptError", "DamierWarnin
            "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "PCA", "Product", "Record",
            "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning", "UsageError", "VerifyError",
            "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "save", "svd", "verify", "version"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "options":  # which few programs look at
+        return importlib.import_module("damier.options")
+    raise AttributeError(f"module 'damier' has no attribute {name!r}")
 
 
 def version() -> str:

@@ -33,7 +33,7 @@ from ._stored import StoredOperand, location_of, several
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._keywords import ContextOptions
+    from .options import ContextOptions
 
 Path = Union[str, "os.PathLike[str]"]
 Method = TypeVar("Method", bound=Callable[..., Any])

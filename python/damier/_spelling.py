@@ -28,7 +28,7 @@ _PARAMETERS = ("out", "comm", "c", "of", "progress", "scores", "output", "gpus")
 
 def _options() -> dict[str, str]:
     """Their types, by their names."""
-    from ._keywords import ContextOptions, PlanOptions
+    from .options import ContextOptions, PlanOptions
 
     found = {name: getattr(kind, "__forward_arg__", str(kind))
             for table in (PlanOptions, ContextOptions) for name, kind in table.__annotations__.items()}
@@ -47,7 +47,7 @@ def closest_option(name: str) -> str:
     close = difflib.get_close_matches(key, [*known, *_PARAMETERS, *_OTHERS], 1)
     found = _OTHERS.get(key) or "".join(close)
     found = _OTHERS.get(found, found)
-    return f"did you mean {found}?" if found else "help(damier.Context) and docs/python.md have the options"
+    return f"did you mean {found}?" if found else "damier.options.ContextOptions has the options"
 
 
 def unknown_option(name: str) -> UsageError:
@@ -69,7 +69,7 @@ def in_python(text: str) -> str:
     pieces = re.split(r"('(?:damier)[^']*'|\bdamier [^;]*)", text)
     known = _options()
     text = "".join(one if i % 2 else _with_keywords(one, known) for i, one in enumerate(pieces))
-    return re.sub(r"'damier[^']*--help-all'", "help(damier.Context)", text)
+    return re.sub(r"'damier[^']*--help-all'", "damier.options.ContextOptions", text)
 
 
 def _with_keywords(text: str, known: dict[str, str]) -> str:

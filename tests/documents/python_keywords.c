@@ -1,4 +1,4 @@
-/* python_keywords: prints python/damier/_keywords.py, the options of the Python functions as typed
+/* python_keywords: prints python/damier/options.py, the options of the Python functions as typed
  * keywords, from the table of options. python_keywords --compare FILE: tells whether FILE is the
  * same. */
 #include <ctype.h>
@@ -208,8 +208,10 @@ static void add_class(page *p, const keywords *kind) {
 }
 
 static const char head[] =
-    "\"\"\"Options as typed keywords.  Made by tests/documents/python_keywords.c from the table of "
-    "the program; do not edit.\"\"\"\n"
+    "\"\"\"Options of the functions as typed keywords: ``**options: "
+    "Unpack[damier.options.MultiplyOptions]``.\n\n"
+    "Made by tests/documents/python_keywords.c from the table of the program; do not "
+    "edit.\"\"\"\n"
     "from __future__ import annotations\n\n"
     "from collections.abc import Mapping, Sequence\n"
     "from typing import Any, Literal, SupportsFloat, SupportsIndex, TypedDict, Union\n\n"

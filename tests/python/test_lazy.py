@@ -301,8 +301,9 @@ class Words(InFolder):
 
     def test_table_of_keywords(self):
         folder = pathlib.Path(damier.__file__).parent
-        self.assertIn("op_a", (folder / "_keywords.py").read_text())
-        self.assertNotIn("damier._keywords", subprocess.run([sys.executable, "-c", "import sys, damier; print(*sys.modules)"],
+        self.assertIn("op_a", damier.options.MultiplyOptions.__annotations__)
+        self.assertIn("op_a", (folder / "options.py").read_text())
+        self.assertNotIn("damier.options", subprocess.run([sys.executable, "-c", "import sys, damier; print(*sys.modules)"],
                                                              capture_output=True, text=True, check=True).stdout)
 
 

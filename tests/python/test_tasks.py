@@ -94,9 +94,9 @@ class Tasks(unittest.TestCase):
         self.same(damier.matmul(np.load("a.npy", mmap_mode="r"), self.b), self.a @ self.b)
 
     def test_12_less_memory_than_the_matrices_have(self):
-        big = np.random.default_rng(2).standard_normal((3000, 3000), np.float32)
+        big = np.random.default_rng(2).standard_normal((4000, 4000), np.float32)
         np.save("big.npy", big)
-        record = damier.multiply("big.npy", "big.npy", "c.npy", memory={"host": "90MiB"})
+        record = damier.multiply("big.npy", "big.npy", "c.npy", memory={"host": "150MiB"})
         self.assertEqual(record.verification.verdict, "PASS")
 
     # ---- expressions ----

@@ -1,4 +1,6 @@
-"""Options as typed keywords.  Made by tests/documents/python_keywords.c from the table of the program; do not edit."""
+"""Options of the functions as typed keywords: ``**options: Unpack[damier.options.MultiplyOptions]``.
+
+Made by tests/documents/python_keywords.c from the table of the program; do not edit."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
