@@ -120,9 +120,9 @@ class ProductOptions(TypedDict, total=False):
     require_gpu_per_rank: bool | None
     """refuse to let ranks share a GPU."""
     checkpoint: bool | None
-    """record finished tiles of C so that an interrupted run can resume."""
+    """record finished tiles of C, or how far the search for components is, so that an interrupted run can resume."""
     checkpoint_interval: str | float | None
-    """how often finished tiles are synced and recorded; 0: each one when it is written."""
+    """how often finished tiles, or searches, are synced and recorded; 0: each one when it is written."""
     allow_external: bool | None
     """accept external storage and links into other files."""
     allow_virtual: bool | None
@@ -264,6 +264,10 @@ class SvdOptions(TypedDict, total=False):
     """move the next panels while the current one is multiplied."""
     require_gpu_per_rank: bool | None
     """refuse to let ranks share a GPU."""
+    checkpoint: bool | None
+    """record finished tiles of C, or how far the search for components is, so that an interrupted run can resume."""
+    checkpoint_interval: str | float | None
+    """how often finished tiles, or searches, are synced and recorded; 0: each one when it is written."""
     allow_external: bool | None
     """accept external storage and links into other files."""
     allow_virtual: bool | None
@@ -549,9 +553,9 @@ class PlanOptions(TypedDict, total=False):
     require_gpu_per_rank: bool | None
     """refuse to let ranks share a GPU."""
     checkpoint: bool | None
-    """record finished tiles of C so that an interrupted run can resume."""
+    """record finished tiles of C, or how far the search for components is, so that an interrupted run can resume."""
     checkpoint_interval: str | float | None
-    """how often finished tiles are synced and recorded; 0: each one when it is written."""
+    """how often finished tiles, or searches, are synced and recorded; 0: each one when it is written."""
     allow_external: bool | None
     """accept external storage and links into other files."""
     allow_virtual: bool | None
@@ -716,9 +720,9 @@ class ContextOptions(TypedDict, total=False):
     require_gpu_per_rank: bool | None
     """refuse to let ranks share a GPU."""
     checkpoint: bool | None
-    """record finished tiles of C so that an interrupted run can resume."""
+    """record finished tiles of C, or how far the search for components is, so that an interrupted run can resume."""
     checkpoint_interval: str | float | None
-    """how often finished tiles are synced and recorded; 0: each one when it is written."""
+    """how often finished tiles, or searches, are synced and recorded; 0: each one when it is written."""
     allow_external: bool | None
     """accept external storage and links into other files."""
     allow_virtual: bool | None
