@@ -25,19 +25,15 @@ enum {
   REPRODUCIBLE_BYTES = 1 << 26 /* of a tile, on all ranks together */
 };
 
-/* Elements of C that a thread compares, or makes distances of, in a second: assumed. */
-static const double reduced_rate = 5e8;
-static const double stored_rate = 1e9; /* bytes a second of a C that is stored whole */
-
 /* The lines of A, or B, that C's rows, or columns, are of. */
-static dm_lines reduced_lines_of(const reduced *r, int x) {
+dm_lines dm_reduced_lines_of(const reduced *r, int x) {
   const dm_equation *e = &r->multiply->equation;
   const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
   return turned == (x == 0) ? DM_COLUMN_LINES : DM_ROW_LINES;
 }
 
 /* Bytes of what is kept so far. */
-static int64_t reduced_kept_bytes(const reduced *r) {
+int64_t dm_reduced_kept_bytes(const reduced *r) {
   int64_t all = 0;
   for (int i = 0; i < r->multiply->kept.count; i++) all += dm_reducer_bytes(r->reducer[i]);
   return all;
@@ -98,6 +94,36 @@ static dm_status reduced_record(reduced *r, bool now) {
                                r->multiply->kept.count, &r->state);
 }
 
+int64_t dm_reduced_tile_count(const reduced *r) {
+  const int64_t down = dm_ceil_div(r->problem.m, r->step),
+                across = dm_ceil_div(r->problem.n, r->step);
+  return r->diagonal ? down : r->symmetric ? down * (down + 1) / 2 : down * across;
+}
+
+/* "12000 of 20000 rows, 31402 elements kept": of those that lists of this rank have. */
+static void reduced_show_progress(reduced *r, dm_range rows, dm_range cols) {
+  const dm_problem *p = &r->problem;
+  const bool by_rows = r->symmetric || r->diagonal || !dm_reduced_by_columns(r);
+  int64_t kept = 0;
+  char text[96], elements[48] = "";
+  if (!dm_progress_is_due(&r->progress)) return;
+  for (int i = 0; i < r->multiply->kept.count; i++) {
+    const dm_reduction_kind kind = r->multiply->kept.list[i].kind;
+    if (kind == DM_REDUCE_TOP || kind == DM_REDUCE_BEYOND) kept += dm_reducer_kept(r->reducer[i]);
+  }
+  if (kept > 0)
+    snprintf(elements, sizeof elements, ", %lld elements kept%s", (long long)kept,
+             r->run->ranks > 1 ? " by rank 0" : "");
+  if (by_rows)
+    snprintf(text, sizeof text, "%lld of %lld rows%s",
+             (long long)(r->diagonal || cols.end == p->n ? rows.end : rows.begin), (long long)p->m,
+             elements);
+  else
+    snprintf(text, sizeof text, "%lld of %lld tiles%s", (long long)r->tiles,
+             (long long)dm_reduced_tile_count(r), elements);
+  dm_progress_show(&r->progress, (dm_standing){.done = r->done / r->all, .note = text});
+}
+
 /* What could not be verified is for the end to say, and progress is that of all tiles. */
 static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job, dm_range rows, dm_range cols) {
   dm_status status = dm_inner_multiply(r->run, job, &r->unchecked);
@@ -105,18 +131,11 @@ static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job, dm_range ro
     dm_hint(status, r->state.file.on ? "the same command goes on after the last tile"
                                      : "its tiles are not recorded: the same command begins again");
   r->done += (double)dm_range_size(rows) * (double)dm_range_size(cols);
-  dm_progress_show(&r->progress, (dm_standing){.done = r->done / r->all});
   return status;
 }
 
-/* The product that a tile is, with its matrices in memory. */
-typedef struct tile_job {
-  dm_multiply multiply;
-  dm_memory_matrix in[2], c;
-} tile_job;
-
-static void reduced_pose_tile(const reduced *r, const dm_dataset *a, const dm_dataset *b,
-                              dm_range rows, dm_range cols, tile_job *job) {
+void dm_reduced_pose_tile(const reduced *r, const dm_dataset *a, const dm_dataset *b, dm_range rows,
+                          dm_range cols, dm_reduced_tile *job) {
   dm_multiply *m = &job->multiply;
   job->c = reduced_memory_of(r, dm_range_size(rows), dm_range_size(cols));
   job->in[0] = dm_inner_memory(a);
@@ -130,19 +149,20 @@ static void reduced_pose_tile(const reduced *r, const dm_dataset *a, const dm_da
   m->in_memory[DM_C] = &job->c;
   if (r->run->ranks == 1)
     m->whole_c = dm_view_row_major(r->rows, job->c.dtype, job->c.rows, job->c.cols);
-  m->engine.process_bytes = r->process + r->tile_bytes + reduced_kept_bytes(r);
+  m->engine.process_bytes = r->process + r->tile_bytes + dm_reduced_kept_bytes(r);
   m->checkpoint = false;
   m->scratch = true;
 }
 
 static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_dataset *b,
                                       dm_range rows, dm_range cols) {
-  DM_FREED tile_job *job = NULL;
+  DM_FREED dm_reduced_tile *job = NULL;
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
-  reduced_pose_tile(r, a, b, rows, cols, job);
+  dm_reduced_pose_tile(r, a, b, rows, cols, job);
   DM_TRY(reduced_multiply_tile(r, &job->multiply, rows, cols));
   DM_TRY(dm_comm_agree(r->run->world, reduced_add_tile(r, a, b, rows, cols)));
   r->tiles++;
+  reduced_show_progress(r, rows, cols);
   return reduced_record(r, false);
 }
 
@@ -164,7 +184,7 @@ static dm_status reduced_compute_row(reduced *r, int64_t i) {
   const dm_range rows = reduced_tile_range(r, i, p->m);
   dm_cut a, b;
   DM_TRY(dm_comm_agree(r->run->world,
-                       dm_cut_lines(&r->multiply->a, reduced_lines_of(r, 0), rows, &a)));
+                       dm_cut_lines(&r->multiply->a, dm_reduced_lines_of(r, 0), rows, &a)));
   dm_status status = DM_OK;
   const int64_t first = r->symmetric || r->diagonal ? i : 0;
   for (int64_t j = first; j * r->step < p->n && !status && (!r->diagonal || j == i); j++) {
@@ -173,7 +193,7 @@ static dm_status reduced_compute_row(reduced *r, int64_t i) {
     if (reduced_was_merged(r, rows, cols)) continue;
     if (!same)
       status = dm_comm_agree(r->run->world,
-                             dm_cut_lines(&r->multiply->b, reduced_lines_of(r, 1), cols, &b));
+                             dm_cut_lines(&r->multiply->b, dm_reduced_lines_of(r, 1), cols, &b));
     if (status) break;
     status = reduced_compute_tile(r, &a.dataset, same ? &a.dataset : &b.dataset, rows, cols);
     if (!same) dm_cut_free(&b);
@@ -198,7 +218,7 @@ static int64_t reduced_step_of(const reduced *r, int64_t bytes, int ranks) {
 }
 
 /* With --reproducible whatever the memory and the ranks: bits of C follow from its tiles. */
-static dm_status reduced_choose_step(reduced *r) {
+dm_status dm_reduced_choose_step(reduced *r) {
   const dm_problem *p = &r->problem;
   const bool reproducible = r->multiply->engine.wishes.reproducible;
   r->step = reproducible ? reduced_step_of(r, REPRODUCIBLE_BYTES, 1)
@@ -229,7 +249,7 @@ static dm_status reduced_open_one(reduced *r, int which, int64_t room) {
 
 /* Lists of unknown length share what the others leave; with one rank more of them go to the disk of
  * the result. */
-static dm_status reduced_open_reducers(reduced *r) {
+dm_status dm_reduced_open_reducers(reduced *r) {
   const bool spills = !r->kept && r->run->ranks == 1 && r->multiply->out.file[0];
   if (spills) dm_path_directory(r->multiply->out.file, r->folder);
   const dm_reductions *kept = &r->multiply->kept;
@@ -248,15 +268,9 @@ static dm_status reduced_open_reducers(reduced *r) {
   return dm_comm_agree(r->run->world, status);
 }
 
-static int64_t reduced_tile_count(const reduced *r) {
-  const int64_t down = dm_ceil_div(r->problem.m, r->step),
-                across = dm_ceil_div(r->problem.n, r->step);
-  return r->diagonal ? down : r->symmetric ? down * (down + 1) / 2 : down * across;
-}
-
-static void reduced_say_tiles(reduced *r) {
+void dm_reduced_say_tiles(reduced *r) {
   const dm_problem *p = &r->problem;
-  const int64_t tiles = reduced_tile_count(r);
+  const int64_t tiles = dm_reduced_tile_count(r);
   char text[DM_REDUCED_TEXT], bytes[2][32];
   const double whole = (double)p->m * (double)p->n;
   r->all = r->diagonal    ? (double)p->m * (double)dm_min(r->step, p->n)
@@ -267,14 +281,15 @@ static void reduced_say_tiles(reduced *r) {
               (long long)p->n, r->whole ? "stored whole" : "not stored", (long long)tiles,
               tiles == 1 ? "tile" : "tiles", (long long)dm_min(r->step, p->m),
               (long long)dm_min(r->step, p->n), dm_reduced_text(r, text));
-  dm_log_line(
-      &r->run->log, DM_LOG_NOTE, "needs per rank: %s for a tile, %s for what is kept so far",
-      dm_format_bytes(r->tile_bytes, bytes[0]), dm_format_bytes(reduced_kept_bytes(r), bytes[1]));
+  dm_log_line(&r->run->log, DM_LOG_NOTE,
+              "needs per rank: %s for a tile, %s for what is kept so far",
+              dm_format_bytes(r->tile_bytes, bytes[0]),
+              dm_format_bytes(dm_reduced_kept_bytes(r), bytes[1]));
 }
 
 static dm_status reduced_compute_all(reduced *r) {
   const dm_problem *p = &r->problem;
-  reduced_say_tiles(r);
+  dm_reduced_say_tiles(r);
   if (r->taken > 0)
     dm_log_line(&r->run->log, DM_LOG_NOTE, "resuming: %lld tiles are taken from an earlier run",
                 (long long)r->taken);
@@ -348,9 +363,9 @@ static dm_status reduced_store_all(reduced *r) {
 }
 
 static dm_status reduced_make(reduced *r, dm_record *record) {
-  DM_TRY(reduced_open_reducers(r));
+  DM_TRY(dm_reduced_open_reducers(r));
   DM_TRY(reduced_resume(r));
-  DM_TRY(reduced_choose_step(r));
+  DM_TRY(dm_reduced_choose_step(r));
   if (r->whole) {
     DM_TRY(reduced_store_all(r));
   } else {
@@ -422,7 +437,7 @@ static dm_status reduced_bring(reduced *r) {
 }
 
 /* All that needs no reading. OWN: room for what R multiplies. */
-static dm_status reduced_begin(reduced *r, dm_multiply *own) {
+dm_status dm_reduced_begin(reduced *r, dm_multiply *own) {
   dm_run *run = r->run;
   *own = *r->stated;
   r->multiply = own;
@@ -444,7 +459,7 @@ static dm_status reduced_begin(reduced *r, dm_multiply *own) {
   return DM_OK;
 }
 
-static void reduced_end(reduced *r, dm_status status) {
+void dm_reduced_end(reduced *r, dm_status status) {
   const bool delivered = r->kept && r->kept->reducer[0];
   for (int i = 0; i < DM_REDUCTIONS && !delivered && (!status || status->agreed); i++)
     dm_reducer_free(r->reducer[i]);
@@ -461,119 +476,11 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_ke
   dm_centered made = {.made = {NULL, NULL}};
   DM_FREED dm_multiply *own = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
-  DM_TRY(reduced_begin(&r, own));
+  DM_TRY(dm_reduced_begin(&r, own));
   dm_status status = reduced_bring(&r);
   if (!status) status = reduced_center(&r, &made);
   if (!status) status = reduced_make(&r, record);
   dm_centered_free(&made);
-  reduced_end(&r, status);
-  return status;
-}
-
-/* ---- only planned ---- */
-
-/* Bytes of the result; -1: nobody knows before. */
-static int64_t reduced_result_bytes(const reduced *r) {
-  const dm_problem *p = &r->problem;
-  const int64_t lines = dm_reduced_by_columns(r) ? p->n : p->m,
-                length = dm_reduced_by_columns(r) ? p->m : p->n;
-  int64_t all = 0;
-  if (r->whole) return dm_laid_out(DM_HOST, p->m, p->n, dm_dtype_size(p->c));
-  for (int i = 0; i < r->multiply->kept.count; i++) {
-    const dm_reduction *what = &r->multiply->kept.list[i];
-    if (what->kind == DM_REDUCE_BEYOND) return -1;
-    all += what->kind == DM_REDUCE_TOP
-               ? lines * dm_min(what->top, length) * (dm_dtype_size(p->c) + 8)
-               : lines * 8;
-  }
-  return all;
-}
-
-/* What is predicted for the last tile of the first row, whose matrices are read as they are. */
-static dm_status reduced_forecast_tile(reduced *r, const dm_cut *a, const dm_cut *b, dm_range rows,
-                                       dm_range cols, double *seconds) {
-  DM_FREED tile_job *job = NULL;
-  dm_forecast forecast;
-  DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
-  reduced_pose_tile(r, &a->dataset, &b->dataset, rows, cols, job);
-  dm_equation *e = &job->multiply.equation;
-  if (e->distance.kind != DM_NO_DISTANCE) e->type = e->type_c = DM_F64;
-  e->distance.kind = DM_NO_DISTANCE;
-  for (int x = 0; x < 2; x++) e->standard[x] = (dm_standard){.fills = false};
-  DM_TRY(dm_multiply_forecast(r->run, &job->multiply, &forecast));
-  *seconds = forecast.total;
-  return DM_OK;
-}
-
-/* Seconds for all tiles, and to pass each element once; negative: they are not predicted. */
-static dm_status reduced_forecast(reduced *r, double *seconds) {
-  const dm_problem *p = &r->problem;
-  const dm_multiply *m = r->multiply;
-  const int64_t last = r->diagonal ? 0 : (dm_ceil_div(p->n, r->step) - 1) * r->step;
-  const dm_range rows = {0, dm_min(r->step, p->m)};
-  const dm_range cols = {last, dm_min(last + r->step, p->n)};
-  dm_cut a, b;
-  *seconds = -1.0;
-  if ((m->in_memory[DM_A] && !m->a.memory.base) || (m->in_memory[DM_B] && !m->b.memory.base))
-    return DM_OK;
-  dm_status status = dm_cut_lines(&m->a, reduced_lines_of(r, 0), rows, &a);
-  if (!status) {
-    status = dm_cut_lines(&m->b, reduced_lines_of(r, 1), cols, &b);
-    if (status) dm_cut_free(&a);
-  }
-  DM_TRY(dm_comm_agree(r->run->world, status));
-  status = reduced_forecast_tile(r, &a, &b, rows, cols, seconds);
-  dm_cut_free(&a);
-  dm_cut_free(&b);
-  DM_TRY(status);
-  const double elements = (double)dm_range_size(rows) * (double)dm_range_size(cols);
-  *seconds *= r->all / elements;
-  *seconds += r->all / r->run->ranks / r->run->cores.threads / reduced_rate;
-  if (r->whole) *seconds += (double)reduced_result_bytes(r) / stored_rate;
-  return DM_OK;
-}
-
-static void reduced_report_plan(const reduced *r, double seconds, dm_record *record) {
-  const dm_problem *p = &r->problem;
-  const int64_t tiles = reduced_tile_count(r), bytes = reduced_result_bytes(r);
-  const double flops = 2.0 * r->all * (double)p->k;
-  char text[DM_REDUCED_TEXT];
-  dm_record_text(record, "reduction.what", "kept", "%s", dm_reduced_text(r, text));
-  dm_record_integer(record, "problem.m", NULL, DM_SHOWN_PLAIN, p->m);
-  dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
-  dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
-  dm_record_integer(record, "reduction.tiles", "tiles of C", DM_SHOWN_PLAIN, tiles);
-  dm_record_text(record, "reduction.tile", "a tile has", "%lld x %lld",
-                 (long long)dm_min(r->step, p->m), (long long)dm_min(r->step, p->n));
-  dm_record_integer(record, "reduction.tile_bytes", "memory for its rows", DM_SHOWN_BYTES,
-                    r->tile_bytes);
-  dm_record_integer(record, "reduction.kept_bytes", "memory for what is kept", DM_SHOWN_BYTES,
-                    reduced_kept_bytes(r));
-  if (bytes >= 0)
-    dm_record_integer(record, "reduction.result_bytes", "size of the result", DM_SHOWN_BYTES,
-                      bytes);
-  else
-    dm_record_text(record, "reduction.result", "size of the result",
-                   "as many elements as are beyond the threshold");
-  dm_record_real(record, "reduction.flop", "operations", DM_SHOWN_PLAIN, flops);
-  if (seconds >= 0.0)
-    dm_record_real(record, "reduction.predicted_s", "predicted", DM_SHOWN_SECONDS, seconds);
-  dm_record_summary(record, "m=%lld n=%lld k=%lld dtype=%s tiles=%lld flop=%.3g ranks=%d PLAN",
-                    (long long)p->m, (long long)p->n, (long long)p->k, dm_dtype_name(p->c),
-                    (long long)tiles, flops, r->run->ranks);
-}
-
-dm_status dm_reduced_plan(dm_run *run, const dm_multiply *multiply, dm_record *record) {
-  reduced r = {.run = run, .stated = multiply, .started = dm_now()};
-  DM_FREED dm_multiply *own = NULL;
-  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
-  DM_TRY(reduced_begin(&r, own));
-  dm_status status = reduced_open_reducers(&r);
-  if (!status) status = reduced_choose_step(&r);
-  if (!status) reduced_say_tiles(&r);
-  double seconds = -1.0;
-  if (!status) status = reduced_forecast(&r, &seconds);
-  if (!status && record && run->rank == 0) reduced_report_plan(&r, seconds, record);
-  reduced_end(&r, status);
+  dm_reduced_end(&r, status);
   return status;
 }

@@ -41,6 +41,29 @@ static inline bool dm_reduced_by_columns(const reduced *r) {
   return r->multiply->kept.count > 0 && r->multiply->kept.list[0].by_columns;
 }
 
+/* The product that a tile is, with its matrices in memory. */
+typedef struct dm_reduced_tile {
+  dm_multiply multiply;
+  dm_memory_matrix in[2], c;
+} dm_reduced_tile;
+
+/* A and B are the factors of the tile of ROWS and COLS. */
+void dm_reduced_pose_tile(const reduced *r, const dm_dataset *a, const dm_dataset *b, dm_range rows,
+                          dm_range cols, dm_reduced_tile *job);
+
+/* The lines of A, or B, that C's rows, or columns, are of. */
+dm_lines dm_reduced_lines_of(const reduced *r, int x);
+
+/* Collective, in this order. All that needs no reading; OWN: room for what R multiplies. */
+dm_status dm_reduced_begin(reduced *r, dm_multiply *own);
+dm_status dm_reduced_open_reducers(reduced *r);
+dm_status dm_reduced_choose_step(reduced *r);
+void dm_reduced_end(reduced *r, dm_status status);
+
+int64_t dm_reduced_tile_count(const reduced *r);
+int64_t dm_reduced_kept_bytes(const reduced *r); /* of what is kept so far */
+void dm_reduced_say_tiles(reduced *r);
+
 /* "top 3 of each row; max of each row" */
 enum { DM_REDUCED_TEXT = DM_REDUCTIONS * (DM_REDUCTION_TEXT + 2) };
 const char *dm_reduced_text(const reduced *r, char text[DM_REDUCED_TEXT]);

@@ -413,10 +413,12 @@ void dm_progress_show(dm_progress *p, dm_standing at) {
   if (at.done > p->before) dm_format_seconds(spent / (at.done - p->before) * (1.0 - at.done), left);
   if (p->before > 0) snprintf(before, sizeof before, " (%d %% were there)", (int)(100 * p->before));
   take_rates(p, &at, now);
+  const char *note = at.note ? at.note : "", *comma = p->rates[0] ? ", " : "";
+  const char *stop = at.note ? "; " : "";
   const int percent = (int)(100 * at.done);
   if (!p->terminal) {
-    fprintf(stderr, "damier: %s %d %%%s, %s%s%s left\n", p->label, percent, before, p->rates,
-            p->rates[0] ? ", " : "", left);
+    fprintf(stderr, "damier: %s %d %%%s, %s%s%s left%s%s\n", p->label, percent, before, p->rates,
+            comma, left, stop, note);
     return;
   }
   char bar[WIDTH + 1];
@@ -425,8 +427,8 @@ void dm_progress_show(dm_progress *p, dm_standing at) {
     bar[i] = here < (int)(100 * p->before) * WIDTH ? '=' : here < percent * WIDTH ? '#' : '.';
   }
   bar[WIDTH] = '\0';
-  fprintf(stderr, "\r%s [%s] %3d %%%s, %s%s%s left\033[K", p->label, bar, percent, before, p->rates,
-          p->rates[0] ? ", " : "", left);
+  fprintf(stderr, "\r%s [%s] %3d %%%s, %s%s%s left%s%s\033[K", p->label, bar, percent, before,
+          p->rates, comma, left, stop, note);
   fflush(stderr);
 }
 

@@ -147,6 +147,7 @@ void dm_run_stop(dm_run *run);
 typedef struct dm_standing {
   double done;           /* fraction of the whole work, 0 to 1 */
   int64_t read, written; /* bytes so far */
+  const char *note;      /* shown behind the rest; or NULL */
 } dm_standing;
 
 typedef struct dm_progress {

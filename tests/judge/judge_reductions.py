@@ -4,7 +4,7 @@ import elements
 import h5py
 import numpy as np
 import zarr_stores
-from running import expect, how_many, options, process_mib, run, run_cases
+from running import command, ended, expect, how_many, options, process_mib, run, run_cases
 
 INTEGER = ("i8", "i32")
 NUMBERS = {"max": np.nanmax, "min": np.nanmin, "sum": np.sum, "mean": np.mean}
@@ -356,6 +356,30 @@ def dry_runs(folder, damier):
         run(damier, 1, "plan", *more, expect=2)
 
 
+def tall(folder, damier):
+    """A C of few columns and many rows, or the other way round, in tiles; progress says rows and elements."""
+    rng = np.random.default_rng(14)
+    a, b = rng.integers(-9, 10, size=(130000, 4)).astype("f4"), rng.integers(-9, 10, size=(4, 30)).astype("f4")
+    with h5py.File(folder / "x.h5", "w") as file:
+        file["a"], file["b"] = a, b
+    c = a.astype("f8") @ b
+    for ranks, each in ((1, "row"), (3, "column")):
+        for words, lines, count in ((["a", "b"], c if each == "row" else c.T, 40), (["b", "a"], c.T if each == "row" else c, 3)):
+            ops = [] if words[0] == "a" else ["--op-a", "t", "--op-b", "t"]
+            most = min(count, lines.shape[1])
+            memory = f"host={process_mib(damier, ranks) + 44 + 80 * (most + 4) * len(lines) // 2**20}MiB"
+            done = ended(command(ranks, damier, "multiply", *(f"{folder}/x.h5:/{word}" for word in words), *ops, "-o", folder / "r.h5", "--force",
+                                 "--top", count, "--reduce", "sum", "--each", each, "--memory", memory, "--progress", "always"))
+            expect(done.returncode == 0, done.stderr)
+            if each == "row" and ranks == 1:
+                expect(" rows, " in done.stderr and " elements kept" in done.stderr, done.stderr)
+            with h5py.File(folder / "r.h5") as file:
+                expect(np.array_equal(file["c/sum/sum"][:], lines.sum(1)), "another sum")
+                at = rng.integers(0, len(lines), 20)
+                some = {"c/values": file["c/top/values"][:][at], "c/indices": file["c/top/indices"][:][at]}
+            expect_top(some, lines[at], count, "value", 0.0)
+
+
 def without_room(folder, damier):
     """More elements than fit in memory go to the disk of the result; nothing stays of that."""
     x = np.random.default_rng(8).integers(-3, 4, size=(1500, 20)).astype("f4")
@@ -480,5 +504,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (without_room,), (archives,), (same_bits, "cor", "--no-self"), (same_bits, "multiply", "--each column"), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (tall,), (without_room,), (archives,), (same_bits, "cor", "--no-self"), (same_bits, "multiply", "--each column"), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 16, 32, 1000))])
