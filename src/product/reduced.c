@@ -247,10 +247,10 @@ static dm_status reduced_open_one(reduced *r, int which, int64_t room) {
                         &r->reducer[which]);
 }
 
-/* Lists of unknown length share what the others leave; with one rank more of them go to the disk of
- * the result. */
+/* Lists of unknown length share what the others leave; more of them go to the disk of the result.
+ */
 dm_status dm_reduced_open_reducers(reduced *r) {
-  const bool spills = !r->kept && r->run->ranks == 1 && r->multiply->out.file[0];
+  const bool spills = !r->kept && r->multiply->out.file[0];
   if (spills) dm_path_directory(r->multiply->out.file, r->folder);
   const dm_reductions *kept = &r->multiply->kept;
   int64_t room = r->share / 2;

@@ -195,19 +195,36 @@ static dm_status reducer_receive(const dm_comm *comm, void *data, int64_t bytes,
   return status;
 }
 
-static void free_states(dm_reduce_state states[DM_REDUCE_STATES]) {
-  for (int i = 0; i < DM_REDUCE_STATES; i++) free(states[i].data);
+/* States of another rank or run: large ones on the disk that elements without room go to. */
+typedef struct foreign_states {
+  dm_reduce_state list[DM_REDUCE_STATES];
+  dm_spill spills[DM_REDUCE_STATES];
+} foreign_states;
+
+static dm_status foreign_room(const dm_reducer *r, int i, int64_t bytes, foreign_states *s) {
+  s->list[i].bytes = bytes;
+  if (!r->folder || bytes <= r->room / 3)
+    return dm_buffer_alloc(dm_max(1, bytes), &s->list[i].data);
+  DM_TRY(dm_spill_grow(r->folder, bytes, &s->spills[i]));
+  s->list[i].data = s->spills[i].base;
+  return DM_OK;
+}
+
+static void foreign_free(foreign_states *s) {
+  for (int i = 0; i < DM_REDUCE_STATES; i++) {
+    if (!s->spills[i].file) free(s->list[i].data);
+    dm_spill_free(&s->spills[i]);
+  }
 }
 
 /* The states of PEER, and its NANS. */
-static dm_status reducer_receive_states(const dm_comm *comm, int peer,
-                                        dm_reduce_state states[DM_REDUCE_STATES], int64_t *nans) {
+static dm_status reducer_receive_states(const dm_reducer *r, const dm_comm *comm, int peer,
+                                        foreign_states *states, int64_t *nans) {
   int64_t sizes[DM_REDUCE_STATES + 1];
   DM_TRY(reducer_receive(comm, sizes, sizeof sizes, peer));
   for (int i = 0; i < DM_REDUCE_STATES; i++) {
-    states[i].bytes = sizes[i];
-    DM_TRY(dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data));
-    DM_TRY(reducer_receive(comm, states[i].data, sizes[i], peer));
+    DM_TRY(foreign_room(r, i, sizes[i], states));
+    DM_TRY(reducer_receive(comm, states->list[i].data, sizes[i], peer));
   }
   *nans = sizes[DM_REDUCE_STATES];
   return DM_OK;
@@ -231,11 +248,11 @@ dm_status dm_reducer_join(dm_reducer *r, const dm_comm *comm) {
   for (int peer = 1; peer < ranks; peer++) {
     if (rank == peer) DM_TRY(reducer_send_own(r, comm));
     if (rank != 0) continue;
-    dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
+    foreign_states states = {.list = {{.data = NULL}}};
     int64_t nans = 0;
-    dm_status received = reducer_receive_states(comm, peer, states, &nans);
-    if (!received && !status) status = r->ops->absorb(r, states);
-    free_states(states);
+    dm_status received = reducer_receive_states(r, comm, peer, &states, &nans);
+    if (!received && !status) status = r->ops->absorb(r, states.list);
+    foreign_free(&states);
     if (received) return dm_status_first(received, status);
     r->nans[0] += nans;
   }
@@ -269,36 +286,24 @@ dm_status dm_reducer_save(dm_reducer *r, dm_reducer_mover *write, void *context)
   return DM_OK;
 }
 
-/* Large ones on the disk that elements without room go to. */
 static dm_status reducer_read_states(const dm_reducer *r, const int64_t *sizes,
-                                     dm_reduce_state *states, dm_spill *spills,
-                                     dm_reducer_mover *read, void *context) {
+                                     foreign_states *states, dm_reducer_mover *read,
+                                     void *context) {
   for (int i = 0; i < DM_REDUCE_STATES; i++) {
-    states[i].bytes = sizes[i];
-    if (r->folder && sizes[i] > r->room / 3) {
-      DM_TRY(dm_spill_grow(r->folder, sizes[i], &spills[i]));
-      states[i].data = spills[i].base;
-    } else {
-      DM_TRY(dm_buffer_alloc(dm_max(1, sizes[i]), &states[i].data));
-    }
-    if (sizes[i] > 0) DM_TRY(read(context, states[i].data, sizes[i]));
+    DM_TRY(foreign_room(r, i, sizes[i], states));
+    if (sizes[i] > 0) DM_TRY(read(context, states->list[i].data, sizes[i]));
   }
   return DM_OK;
 }
 
 dm_status dm_reducer_load(dm_reducer *r, dm_reducer_mover *read, void *context) {
-  dm_reduce_state states[DM_REDUCE_STATES] = {{.data = NULL}};
-  dm_spill spills[DM_REDUCE_STATES] = {{.base = NULL}};
+  foreign_states states = {.list = {{.data = NULL}}};
   int64_t sizes[DM_REDUCE_STATES + 1];
   DM_TRY(read(context, sizes, sizeof sizes));
-  dm_status status = reducer_read_states(r, sizes, states, spills, read, context);
-  if (!status) status = r->ops->absorb(r, states);
+  dm_status status = reducer_read_states(r, sizes, &states, read, context);
+  if (!status) status = r->ops->absorb(r, states.list);
   if (!status) r->nans[0] += sizes[DM_REDUCE_STATES];
-  for (int i = 0; i < DM_REDUCE_STATES; i++) {
-    if (spills[i].file) states[i].data = NULL;
-    dm_spill_free(&spills[i]);
-  }
-  free_states(states);
+  foreign_free(&states);
   return status;
 }
 

@@ -385,12 +385,13 @@ def without_room(folder, damier):
     x = np.random.default_rng(8).integers(-3, 4, size=(1500, 20)).astype("f4")
     np.save(folder / "x.npy", x)
     c = (x @ x.T).astype("f8")
-    run(damier, 1, "gram", folder / "x.npy", "--of", "rows", "--above", 3, "--memory", f"host={process_mib(damier) + 8}MiB", "-o",
-        folder / "r.h5", "-q")
-    expect(sorted(path.name for path in folder.iterdir()) == ["r.h5", "x.npy"], "something is left")
-    with h5py.File(folder / "r.h5") as file:
-        expect(file["c/data"].size * 24 > 10 << 20, "they fit in memory")
-        expect_beyond(file, c, c.shape, "row", lambda line: line > 3, 0.0, 3.0)
+    for ranks, each in ((1, "row"), (2, "row"), (3, "column")):
+        run(damier, ranks, "gram", folder / "x.npy", "--of", "rows", "--above", 3, "--memory", f"host={process_mib(damier, ranks) + 8}MiB", "-o",
+            folder / "r.h5", "-q", "--force", "--each", each)
+        expect(sorted(path.name for path in folder.iterdir()) == ["r.h5", "x.npy"], "something is left")
+        with h5py.File(folder / "r.h5") as file:
+            expect(file["c/data"].size * 24 > 10 << 20, "they fit in memory")
+            expect_beyond(file, c, c.shape, each, lambda line: line > 3, 0.0, 3.0)
 
 
 def same_bits(folder, damier, verb, flags):
