@@ -34,14 +34,14 @@ class Examples(unittest.TestCase):
         self.assertGreater(tried, 20)
 
     def test_public_names_are_described(self):
-        page = "".join((ROOT / "docs" / name).read_text() for name in ("python.md", "python_gpu.md"))
+        page = "".join((ROOT / "docs" / name).read_text() for name in ("python.md", "python_calls.md", "python_gpu.md"))
         for name in damier.__all__:
             self.assertTrue(getattr(damier, name).__doc__, name)
             self.assertIn(f"`{name}", page.replace("`damier.", "`"), name)
 
     def test_pages(self):
         tried = 0
-        for page in ("python", "howto/gram", "howto/covariance"):
+        for page in ("python", "python_calls", "howto/gram", "howto/covariance"):
             done = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False, globs={"damier": damier, "np": np},
                                     optionflags=FLAGS)
             self.assertEqual(done.failed, 0, page)
