@@ -96,7 +96,7 @@ void dm_wide_join(dm_wide_sum *sum, const dm_wide_sum *other) {
 static void wide_carry(__int128 digits[DM_WIDE_DIGITS]) {
   for (int i = 0; i + 1 < DM_WIDE_DIGITS; i++) {
     const __int128 carry = digits[i] >> BITS;
-    digits[i] -= carry << BITS;
+    digits[i] -= carry * ((__int128)1 << BITS);
     digits[i + 1] += carry;
   }
 }
