@@ -19,18 +19,18 @@ def _kept_out(function: Function) -> Function:
 
 
 @_kept_out
-def _pause() -> tuple[Any, Any]:
-    """Frames that follow are not compiled; what :func:`_resume` needs."""
+def _pause() -> tuple[Any, Any] | None:
+    """Frames that follow are not compiled; what :func:`_resume` needs, or None: nothing was compiled."""
     if "torch._dynamo" not in sys.modules:
-        return None, None
+        return None
     found = getattr(sys.modules.get("torch._C._dynamo.eval_frame"), "set_eval_frame", None)
-    return found, None if found is None else found(None)
+    return None if found is None else (found, found(None))
 
 
 @_kept_out
 def _resume(before: tuple[Any, Any]) -> None:
-    if before[0] is not None:
-        before[0](before[1])
+    set_eval_frame, compiler = before
+    set_eval_frame(compiler)
 
 
 def uncompiled(function: Function) -> Function:
@@ -41,6 +41,7 @@ def uncompiled(function: Function) -> Function:
         try:
             return function(*arguments, **words)
         finally:
-            _resume(before)
+            if before is not None:
+                _resume(before)
 
     return call  # type: ignore[return-value]

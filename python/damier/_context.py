@@ -6,7 +6,7 @@ import ctypes
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
@@ -19,7 +19,7 @@ from ._compiler import uncompiled
 from ._arrays import Reading, as_matrix, overlap, same_places
 from ._device import DeviceArray, empty_beside, repeated
 from ._errors import Error, FitError, UncheckedError, UsageError
-from ._gradients import detached, refuse
+from ._gradients import detached, needs, refuse
 from ._handle import Handle
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._meaning import check_meaning
@@ -656,8 +656,10 @@ def _of_rows(of: str) -> int:
     return int(of == "rows")
 
 
-def _without_gradients(*arrays: Any) -> tuple[list[Any], Exception | None]:
+def _without_gradients(*arrays: Any) -> tuple[Sequence[Any], Exception | None]:
     """ARRAYS, and the error if torch records what is computed of them."""
+    if not needs(*arrays):
+        return arrays, None
     _, problem = attempt(refuse, "this call", *arrays)
     return [detached(array) for array in arrays], problem
 

@@ -14,7 +14,10 @@ _LINEAR = ("alpha", "op_a", "op_b", "threads", "memory", "verify", "backend", "c
 
 def needs(*arrays: Any) -> bool:
     """Whether one of ARRAYS is a tensor that requires a gradient."""
-    return any(getattr(array, "requires_grad", False) is True for array in arrays)
+    for array in arrays:  # a loop takes half of the time of any()
+        if array is not None and getattr(array, "requires_grad", False) is True:
+            return True
+    return False
 
 
 def detached(array: Any) -> Any:
