@@ -388,7 +388,7 @@ const dm_option dm_cli_options[] = {
     {"progress", 0, NULL, ENGINE | GENERATE | VERIFY | BENCH_R | BENCH_L, DM_GROUP_REPORT, NULL,
      "show progress; auto: a bar on a terminal, else lines after 1, 2, 5, 10, 30 s and every 30 s", OWN(dm_value_set_choice, progress, .choices = modes, .initial = "auto")},
     {"verbose", 'v', NULL, VERBS | NONE, DM_GROUP_REPORT, NULL,
-     "more messages; twice: from every rank", OWN(set_step, verbose), .usual = VERBS},
+     "the whole report, and more messages; twice: from every rank", OWN(set_step, verbose), .usual = VERBS},
     {"quiet", 'q', NULL, VERBS, DM_GROUP_REPORT, NULL,
      "only warnings and the last line; twice: only errors", OWN(set_step, quiet), .usual = VERBS},
 
