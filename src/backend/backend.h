@@ -152,6 +152,12 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
  * is undefined. */
 dm_status dm_backend_set_mode(dm_backend *backend, const dm_backend_mode *mode);
 
+/* The type of the sums of products of WORK in this mode. */
+dm_dtype dm_backend_type_of_sums(const dm_backend *backend, dm_dtype work);
+
+/* Whether k is cut at the same places whoever multiplies: then the sums' parts are not others. */
+bool dm_backend_cuts_k(const dm_backend *backend);
+
 /* Whether in this mode each product first prepares all of A and B, so that few large ones are
  * better than many. */
 bool dm_backend_prepares(const dm_backend *backend);

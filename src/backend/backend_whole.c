@@ -48,18 +48,26 @@ bool dm_backend_prepares(const dm_backend *backend) {
   return tiles->used && tiles->mode.own_kernels;
 }
 
-/* ---- products in tiles ---- */
-
 static dm_dtype type_of_sums(const dm_tiles *tiles, dm_dtype work) {
   return dm_compute_type(tiles->mode.sum, dm_dtype_is_complex(work));
 }
+
+dm_dtype dm_backend_type_of_sums(const dm_backend *backend, dm_dtype work) {
+  return type_of_sums(&asked_backend(backend)->tiles, work);
+}
+
+bool dm_backend_cuts_k(const dm_backend *backend) {
+  return asked_backend(backend)->tiles.depth > 0;
+}
+
+/* ---- products in tiles ---- */
 
 /* Sums are elements of C, and are computed there. */
 static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) {
   const bool plain =
       p->alpha[0] == 1.0 && p->alpha[1] == 0.0 && p->beta[0] == 0.0 && p->beta[1] == 0.0;
   const int64_t size = dm_dtype_size(p->c.dtype);
-  const bool aligned = (uintptr_t)p->c.base % ALIGNED == 0 &&
+  const bool aligned = dm_blas_by_rows(p->c) && (uintptr_t)p->c.base % ALIGNED == 0 &&
                        (p->c.rows == 1 || p->c.row_stride * size % ALIGNED == 0);
   return plain && aligned && p->c.dtype == type_of_sums(tiles, p->a.dtype);
 }
@@ -67,12 +75,15 @@ static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) 
 /* Exponents are those of one entry. */
 static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
   const dm_dtype work = p->a.dtype;
-  const dm_whole_product one = dm_whole_entry(p, 0), by_rows = dm_whole_by_rows(&one);
   if (p->c.space != DM_DEVICE || dm_dtype_real(work) != tiles->mode.work ||
       (tiles->mode.scans && p->entries > 1))
     return false;
-  return dm_backend_has_epilogue(p->c.dtype, type_of_sums(tiles, work)) ||
-         sums_are_elements(tiles, &by_rows);
+  bool elements = true;
+  for (int64_t e = 0; e < 2 && e < dm_max(1, p->entries); e++) { /* all are as far apart */
+    const dm_whole_product one = dm_whole_entry(p, e), by_rows = dm_whole_by_rows(&one);
+    elements = elements && sums_are_elements(tiles, &by_rows);
+  }
+  return elements || dm_backend_has_epilogue(p->c.dtype, type_of_sums(tiles, work));
 }
 
 /* One product, C by rows. */
@@ -215,9 +226,12 @@ static bool is_turned(dm_view v, bool conjugate) {
   return !dm_blas_by_rows(v) || (conjugate && dm_dtype_is_complex(v.dtype));
 }
 
-/* Of complex numbers columns have two exponents; then C^T, if that has, is by rows, or a line. */
+/* Of complex numbers columns have two exponents; then C^T, if that has, is by rows, or a line. The
+ * order of a reproducible sum of their parts is that of C, too, or of what was transposed to C^T.
+ */
 static dm_whole_product oriented(const dm_tiles *tiles, const dm_whole_product *p) {
-  const bool stated = tiles->mode.scans && dm_dtype_is_complex(p->a.dtype);
+  const bool stated = (tiles->mode.scans || tiles->depth > 0) && dm_dtype_is_complex(p->a.dtype) &&
+                      !(p->symmetric && !tiles->mode.scans);
   dm_whole_product w = !stated ? dm_whole_by_rows(p) : p->row_parts ? dm_whole_transposed(p) : *p;
   if (w.c.cols == 1) w.c.col_stride = 1;
   return w;
@@ -317,6 +331,6 @@ dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_prod
   backend = who_multiplies(backend);
   dm_checked_product one = *product;
   one.multiply = dm_backend_multiply;
-  one.alone = dm_backend_prepares(backend);
+  one.alone = !suits_library(backend, &product->whole);
   return backend->ops->multiply_checked(backend, &one, found);
 }

@@ -182,7 +182,8 @@ static dm_status try_set(dm_arrangement *a, const choices *c, int set, dm_whole_
   set_matrices(a, &whole);
   const dm_strip_widths *widths =
       dm_backend_prepares(a->backend) ? &dm_prepared_strips : &dm_plain_strips;
-  DM_TRY(dm_travel_open(a->space, a->run, a->used, &whole, widths, &a->travel, &n->travel, fits));
+  DM_TRY(dm_travel_open(a->space, a->backend, a->run, a->used, &whole, widths, &a->travel,
+                        &n->travel, fits));
   /* An op(A) that would travel to even rows of C is moved there instead. */
   if (a->moved[DM_C] && a->travel.both && !a->moved[DM_A]) *fits = false;
   a->area = dm_round_up(n->travel, ALIGNED);

@@ -312,7 +312,8 @@ static void tell_ways(const dm_in_place *kept, const dm_in_place_product *p) {
   memcpy(p->outcome->moved, p->places->arranged.moved, sizeof p->outcome->moved);
   p->outcome->turned = travel->turned;
   p->outcome->both = travel->both;
-  p->outcome->strips = dm_travel_items(travel);
+  p->outcome->summed = travel->split_k.parts != NULL;
+  p->outcome->strips = p->outcome->summed ? 0 : dm_travel_items(travel);
   p->outcome->transport = kept->workspace.links.chosen->name;
 }
 

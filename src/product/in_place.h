@@ -57,7 +57,8 @@ typedef struct dm_in_place_outcome {
   bool reproducible;
   bool posted;       /* the product runs in the caller's stream and may not be complete */
   bool turned, both; /* several ranks: op(A) travelled, or both did, in as many strips; */
-  int64_t strips;    /* 0: nothing did */
+  int64_t strips;    /* 0: nothing did, or */
+  bool summed;       /* sums of parts of k */
   bool moved[3];     /* op(A), op(B), C were moved to rows, and C back */
   const char *transport;
   int moduli;        /* more than the caller stated: A and B need them; or 0, ... */

@@ -24,6 +24,8 @@ static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *d
              : outcome->turned ? "op(A)"
                                : "op(B)",
              (long long)outcome->strips, outcome->transport);
+  if (outcome->summed)
+    snprintf(ways, sizeof ways, ", sums of parts of k by %s", outcome->transport);
   const dm_compute *mode = &outcome->problem.compute;
   const char *by = mode->own_kernels ? mode->name
                    : outcome->kernel ? outcome->kernel

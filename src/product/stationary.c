@@ -152,6 +152,24 @@ static dm_status multiply_arrived(void *context, int64_t index, bool *taken, boo
   return multiply_item(f, index);
 }
 
+/* ---- sums of parts of k ---- */
+
+static void multiply_split(dm_stationary *f) {
+  const dm_travel *t = f->t;
+  const dm_whole_product sums = dm_split_k_product(&t->split_k, t->space, f->rank, &t->whole);
+  f->waits = false;
+  f->failure = dm_backend_multiply(t->space->backend, &sums, NULL, &f->square);
+}
+
+static dm_status finish_split(dm_stationary *f) {
+  const dm_travel *t = f->t;
+  if (f->waits) multiply_split(f);
+  dm_status status = dm_status_first(f->failure, dm_backend_wait(t->space->backend, f->square));
+  f->failure = NULL;
+  DM_TRY(dm_comm_agree(t->run->world, status));
+  return dm_split_k_complete(&t->split_k, t->run, t->space, &t->whole);
+}
+
 /* ---- the product ---- */
 
 void dm_stationary_start(dm_travel *t, bool ahead, bool waits, dm_stationary *f) {
@@ -160,12 +178,17 @@ void dm_stationary_start(dm_travel *t, bool ahead, bool waits, dm_stationary *f)
                                   .give = copy_piece,
                                   .lay_out = lay_out,
                                   .take = multiply_arrived};
-  *f = (dm_stationary){.t = t, .rank = t->run->rank, .ranks = t->run->ranks};
+  *f = (dm_stationary){.t = t, .rank = t->run->rank, .ranks = t->run->ranks, .waits = waits};
+  if (t->split_k.parts) {
+    if (!waits) multiply_split(f);
+    return;
+  }
   dm_flow_start(&f->flow, &ops, f, t->run, t->space, dm_travel_items(t),
                 ahead ? t->slots + t->both : 1, waits);
 }
 
 void dm_stationary_poll(dm_stationary *product) {
+  if (product->t->split_k.parts) return;
   dm_flow_poll(&product->flow);
 }
 
@@ -177,6 +200,7 @@ static dm_status multiply_square(dm_stationary *f) {
 }
 
 dm_status dm_stationary_finish(dm_stationary *f) {
+  if (f->t->split_k.parts) return finish_split(f);
   dm_backend *backend = f->t->space->backend;
   dm_flow *flow = &f->flow;
   dm_flow_take(flow);

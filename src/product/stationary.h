@@ -17,7 +17,9 @@ typedef struct dm_stationary {
   bool joining; /* the next item to multiply, with the event */
   dm_event joined;
   dm_event read[DM_READ]; /* the last product of each place */
-  dm_event square;        /* of a symmetric C, on the diagonal */
+  dm_event square;        /* of a symmetric C, on the diagonal; or of the sums of a part of k */
+  bool waits;             /* these are not posted yet */
+  dm_status failure;      /* of posting them */
 } dm_stationary;
 
 /* Sends the first strip on its way, or with AHEAD as many as there are places for; then the caller

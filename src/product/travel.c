@@ -295,10 +295,16 @@ bool dm_travel_square(const dm_travel *t, dm_whole_product *square) {
   return true;
 }
 
+static bool is_split_suited(const dm_travel *t) {
+  const dm_whole_product sums = dm_split_k_product(&t->split_k, t->space, t->run->rank, &t->whole);
+  return dm_backend_suits(t->space->backend, &sums);
+}
+
 bool dm_travel_is_suited(const dm_travel *t) {
   dm_whole_product one;
   dm_extent part;
   int64_t strip;
+  if (t->split_k.parts) return is_split_suited(t);
   if (dm_travel_square(t, &one) && !dm_backend_suits(t->space->backend, &one)) return false;
   for (int64_t i = 0; i < dm_travel_items(t); i++)
     if (dm_travel_product(t, i, &one, &part, &strip) && !dm_backend_suits(t->space->backend, &one))
@@ -419,13 +425,33 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
   return DM_OK;
 }
 
-dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
-                         const dm_whole_product *whole, const dm_strip_widths *widths, dm_travel *t,
-                         int64_t *bytes, bool *fits) {
+/* Whether sums of parts of k travel, and not the operands. */
+static dm_status open_split_k(dm_travel *t, const three *of, int64_t *bytes) {
+  dm_backend *backend = t->backend;
+  const dm_dtype sum = dm_backend_type_of_sums(backend, t->whole.a.dtype);
+  const int64_t sizes[2] = {dm_dtype_size(t->whole.a.dtype), dm_dtype_size(sum)};
+  const bool pays = !dm_backend_cuts_k(backend) && dm_backend_has_epilogue(t->whole.c.dtype, sum) &&
+                    dm_split_k_pays(&of->a, &of->b, &of->c, t->run->ranks, sizes);
+  if (!pays) return DM_OK;
+  t->both = true; /* no rank has what it takes of either */
+  return dm_split_k_open(&of->c, t->run->ranks, sum, &t->split_k, bytes);
+}
+
+dm_status dm_travel_open(dm_workspace *space, dm_backend *backend, const dm_run *run,
+                         const dm_distributed matrix[3], const dm_whole_product *whole,
+                         const dm_strip_widths *widths, dm_travel *t, int64_t *bytes, bool *fits) {
   three of = {matrix[DM_A].of, matrix[DM_B].of, matrix[DM_C].of}; /* without their memory */
-  *t = (dm_travel){.run = run, .space = space, .matrix = matrix, .widths = widths, .whole = *whole};
+  *t = (dm_travel){.run = run,
+                   .space = space,
+                   .backend = backend,
+                   .matrix = matrix,
+                   .widths = widths,
+                   .whole = *whole};
   *fits = false;
   *bytes = 0;
+  DM_TRY(dm_comm_agree(run->world, open_split_k(t, &of, bytes)));
+  *fits = t->split_k.parts != NULL;
+  if (*fits) return DM_OK;
   DM_TRY(choose_hands(t, &of));
   DM_TRY(dm_comm_agree(run->world, open_strips(t, &of, fits)));
   dm_travel_move(t, whole);
@@ -440,7 +466,9 @@ bool dm_travel_has_rows(const dm_travel *t) {
   const dm_distribution *c = &t->matrix[DM_C].of;
   const int64_t least = !t->both ? 1 : t->turned ? c->rows.total : c->cols.total;
   bool all = true;
-  for (int r = 0; r < t->run->ranks; r++) all = all && dm_range_size(s->wanted[r]) >= least;
+  for (int r = 0; r < t->run->ranks; r++)
+    all = all && dm_range_size(t->split_k.parts ? t->split_k.parts[r].cols : s->wanted[r]) >=
+                     (t->split_k.parts ? c->cols.total : least);
   return all;
 }
 
@@ -448,4 +476,5 @@ void dm_travel_close(dm_travel *travel) {
   dm_strips_close(&travel->carried[DM_RIGHT].strips);
   dm_strips_close(&travel->carried[DM_LEFT].strips);
   dm_images_close(&travel->images);
+  dm_split_k_close(&travel->split_k);
 }

@@ -12,6 +12,7 @@
 #include "product/distribution.h"
 #include "product/flow.h"
 #include "product/images.h"
+#include "product/split_k.h"
 
 /* ---- how a matrix travels to ranks that multiply with it where their part of C is ----
  *
@@ -81,8 +82,9 @@ typedef enum dm_hand { DM_RIGHT, DM_LEFT } dm_hand;
 typedef struct dm_travel {
   const dm_run *run;
   dm_workspace *space;
-  bool turned; /* C^T = op(B)^T op(A)^T */
-  bool both;   /* the left matrix travels, too: */
+  dm_backend *backend; /* of SPACE when that is open */
+  bool turned;         /* C^T = op(B)^T op(A)^T */
+  bool both;           /* the left matrix travels, too: */
   const dm_distributed *matrix;
   const dm_strip_widths *widths;
   dm_carried carried[2];  /* DM_RIGHT: op(B); DM_LEFT: op(A)^T */
@@ -92,6 +94,7 @@ typedef struct dm_travel {
   int64_t joined, gathered; /* behind them: two joined strips; the rows of op(A) */
   dm_images images;         /* of a symmetric C, */
   int64_t images_bytes;     /* which take the place of all but these rows */
+  dm_split_k split_k;       /* or nothing travels but sums */
 } dm_travel;
 
 /* The same travel for matrices in other memory, ordered and aligned as those it was opened for, and
@@ -101,9 +104,10 @@ void dm_travel_move(dm_travel *travel, const dm_whole_product *whole);
 /* Collective; WHOLE has this rank's parts. Strips have WIDTHS, of the two above. It needs *bytes
  * from the start of SPACE, which is opened later; both must outlive TRAVEL, as must MATRIX. Not
  * *fits: the ranks' parts cannot be multiplied so. Close also frees what a failed open left. */
-dm_status dm_travel_open(dm_workspace *space, const dm_run *run, const dm_distributed matrix[3],
-                         const dm_whole_product *whole, const dm_strip_widths *widths,
-                         dm_travel *travel, int64_t *bytes, bool *fits);
+dm_status dm_travel_open(dm_workspace *space, dm_backend *backend, const dm_run *run,
+                         const dm_distributed matrix[3], const dm_whole_product *whole,
+                         const dm_strip_widths *widths, dm_travel *travel, int64_t *bytes,
+                         bool *fits);
 
 /* With the workspace open: whether the backend multiplies all of this rank's products. */
 bool dm_travel_is_suited(const dm_travel *travel);

@@ -1,4 +1,5 @@
 """Products on several GPUs of this process: arrays in host memory, and files. With a library whose GPUs are emulated."""
+import itertools
 import os
 import pathlib
 import tempfile
@@ -177,6 +178,30 @@ class SeveralGpus(unittest.TestCase):
                     self.assertEqual(context.record["verification"]["verdict"], "PASS")
                     self.assertTrue(context.record["plan"]["recipe"].startswith("in place"), context.record["plan"]["recipe"])
                     for part in (*there.array, *out.array):
+                        GPU.library.emulated_release(part.pointer)
+
+    def test_parts_of_k(self):
+        """Where C is small beside parts of k, sums travel instead of operands."""
+        cut_k, cut_c = [0, 700, 700, 2000], [0, 5, 11, 20]
+        for number, (words, dtype) in enumerate((({}, "f8"), ({}, "c16"), ({"compute": "f64:int8"}, "f8"), ({"compute": "f64:int8"}, "c16"),
+                                                 ({"accumulate": "f32"}, "f2"), ({"reproducible": True}, "f8"))):
+            x, y = ((np.random.default_rng(number + i).integers(-9, 9, (2000, 20)) * (1 - 2j if dtype == "c16" else 1)).astype(dtype) for i in (0, 1))
+            x[:, 7:] *= 64  # exponents of their own
+            wide = x.astype("f8") if dtype == "f2" else x
+            for gram, verify, beta in ((True, True, 0), (False, True, 0), (False, False, 2)):
+                ways = {"gpus": 3, "verify": verify, "beta": beta, **words, **({} if gram else {"op_a": "t"})}
+                with self.subTest(words=words, dtype=dtype, gram=gram, beta=beta), damier.Context(**ways) as context:
+                    kept = "f4" if dtype == "f2" else dtype
+                    there = [damier.Rows([self.put(z[i:j], g) for g, (i, j) in enumerate(zip(of, of[1:]))])
+                             for z, of in ((x, cut_k), (y, cut_k), (np.ones((20, 20), kept), cut_c))]
+                    if gram:
+                        context.gram(there[0], there[2])
+                    else:
+                        context.matmul(*there)
+                    np.testing.assert_array_equal(np.vstack([self.get(z) for z in there[2].array]), (wide.conj().T @ wide if gram else wide.T @ y) + beta)
+                    recipe = context.record["plan"]["recipe"]
+                    self.assertEqual("sums of parts of k" in recipe, "reproducible" not in words, recipe)
+                    for part in itertools.chain(*(z.array for z in there)):
                         GPU.library.emulated_release(part.pointer)
 
     def test_moved_parts_in_modes(self):
