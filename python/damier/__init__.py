@@ -29,7 +29,7 @@ with _few_blas_threads():
     from ._gradients import check_product as _check_product, is_recorded as _is_recorded, product as _with_gradient
     from ._kept import KeptContext as _KeptContext
     from ._labels import is_labelled as _is_labelled, labelled as _labelled
-    from ._lazy import Product, save
+    from ._lazy import Product, product_of as _product_of, save
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
     from ._program import record_of as _record_of
@@ -128,6 +128,10 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
+    expression = _product_of(a, b, c, options)
+    if expression is not None:
+        words = {key: value for key, value in options.items() if key != "beta" or c is None}
+        return expression._done(out, {**words, "comm": comm, "progress": progress})
     if comm is None and _is_recorded(a, b):
         _check_product(out, c, cast(Any, options))
         return _with_gradient(matmul, a, b, cast(Any, options))
@@ -271,6 +275,8 @@ def multiply(a: Any, b: Any, output: Path | None = None, comm: Any = None, *, c:
     With ``top``, ``above``, ``below`` or ``reduce``, the product is not stored; without ``output`` what is kept of it is returned
     (see :func:`matmul`).
     """
+    if output is not None and _product_of(a, b, c, options) is not None:
+        return matmul(a, b, output, comm, c=c, progress=progress, **options)
     problem = None
     if output is None and not _reduces(options):
         problem = UsageError("multiply needs output, the file of the result", hint="damier.matmul returns the product as an array")

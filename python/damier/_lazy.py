@@ -14,6 +14,10 @@ class Expression:
 
     __array_ufunc__ = None  # NumPy's operators leave the work to those of this class
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Not of a matrix in a file, which NumPy would read as a whole, or take for an object."""
+        raise UsageError(f"{self!r} is in a file", hint="numpy.load and h5py read it; damier multiplies it without")
+
     def __matmul__(self, other: Any) -> Product:
         return Product(self, other)
 
@@ -138,9 +142,11 @@ class Product(Expression):
         """The array, or, if OUTPUT names a file, the record."""
         from . import gram, matmul
 
+        _check_stated(options, ("op_a", "op_b", "c", "beta", *(("alpha",) if self.alpha != 1 else ())), repr(self))
+        options = {key: value for key, value in options.items() if key not in ("op_a", "op_b", "c", "beta")}
         a, b = _factor(self.a), _factor(self.b)
         words: dict[str, Any] = ({} if self.alpha == 1 else {"alpha": self.alpha}) | options
-        of = _of_itself(a, b) if self.c is None and self.alpha.imag == 0 and not options.keys() & {"op_a", "op_b"} else None
+        of = _of_itself(a, b) if self.c is None and self.alpha.imag == 0 else None
         if of is not None:
             return gram(a[0], output, of=of, **words)
         words = ({} if self.c is None else {"c": self.c, "beta": self.beta}) | words
@@ -175,6 +181,22 @@ def _of_itself(a: tuple[Any, str], b: tuple[Any, str]) -> str | None:
     if not same or len(ops) != 2 or "n" not in ops or ("t" in ops and str(getattr(x, "dtype", "c"))[0] == "c"):
         return None
     return "columns" if op_a != "n" else "rows"
+
+
+def product_of(a: Any, b: Any, c: Any, options: Any) -> Product | None:
+    """The product of A and B, of which one is no matrix in a file or in memory; None: both are."""
+    if not isinstance(a, (Product, Transposed)) and not isinstance(b, (Product, Transposed)):
+        return None
+    _check_stated(options, ("op_a", "op_b"), f"{_named(a)} @ {_named(b)}")
+    beta = options.get("beta")
+    return Product(a, b, 1, c, 1 if beta is None else beta)
+
+
+def _check_stated(options: Any, names: tuple[str, ...], expression: str) -> None:
+    given = {key: options.get(key) for key in names}
+    stated = [key for key, value in given.items() if value is not None and not (isinstance(value, str) and value == "n")]
+    if stated:
+        raise UsageError(f"{stated[0]} is a part of the expression {expression}", hint=".T and .H transpose, * scales, + adds a matrix")
 
 
 def save(product: Any, output: Any, **options: Any) -> Any:

@@ -126,6 +126,21 @@ class Lazy(InFolder):
         self.assertEqual(damier.save(b.T @ a.T, "d.npy", force=True).verb, "multiply")
         self.close_to("d.npy", (self.a @ self.b).T)
 
+    def test_as_operands(self):
+        a, b = damier.open("a.npy"), damier.open("b.npy")
+        self.close_to(damier.matmul(b.T, a.T, alpha=2), 2 * (self.a @ self.b).T)
+        self.close_to(damier.matmul(a @ b, self.c.T, c=np.eye(7), beta=3), self.a @ self.b @ self.c.T + 3 * np.eye(7))
+        damier.multiply(b.T, a.T, "d.npy")
+        self.close_to("d.npy", (self.a @ self.b).T)
+        self.close_to(damier.gram(a), self.a.T @ self.a)
+        self.assertEqual(damier.matmul(a, b.T.T, top=2).values.shape, (7, 2))
+        for call in (lambda: damier.matmul(b.T, a, op_b="t"), lambda: (2 * (a @ b)).compute(alpha=2), lambda: (a @ b).compute(c=self.c)):
+            self.assertRaisesRegex(damier.UsageError, "part of the expression", call)
+        for given in (a, a.T):
+            self.assertRaisesRegex(damier.UsageError, "is in a file", np.asarray, given)
+        with self.assertRaisesRegex(damier.UsageError, "is in a file"):
+            damier.gram(a.T)
+
     def test_half_of_the_work(self):
         a = damier.open("a.npy")
         self.assertEqual(damier.save(3 * (a.T @ a), "d.npy").verb, "gram")
