@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, and runs the tests.
-# usage: scripts/test.sh          the quick tests: two minutes on two cores, besides the build
+# usage: scripts/test.sh          the quick tests: at most two minutes on two idle cores, besides the build
 #        scripts/test.sh --all    every test, some again with sanitizers, other builds, and checks of
 #                                 the sources; only endurance runs must be started by hand
 # The last line counts passed, failed and skipped tests; the exit code is 1 if anything failed.
@@ -170,7 +170,7 @@ if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMU
     # emulated.* run with sanitizers below; ranks.9 and ranks.threads have those of ranks.quick.
     run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick)$'
   else
-    note "about a minute and a half of tests on two idle cores; --all takes 20 to 25 minutes"
+    note "two and a half minutes of processor time, in parallel; --all takes 20 to 25 minutes on two cores"
     run_tests release --progress --label-exclude 'long|endurance' --tests-regex "$quick"
   fi
 fi
