@@ -95,7 +95,7 @@ bool dm_cli_is_reduced(const dm_call *call) {
 }
 
 /* A product that is only planned may have no output. */
-static dm_status inspect(const dm_call *call, dm_product_files *f) {
+static dm_status inspect_product(const dm_call *call, dm_product_files *f) {
   const dm_settings *s = &call->settings;
   const dm_log log = dm_cli_log(call);
   const dm_equation equation = dm_request_equation(s);
@@ -111,7 +111,7 @@ int dm_cli_multiply(dm_call *call) {
   if (!status) status = check(call, f);
   if (status) return dm_cli_finish(call, status);
   dm_status prepared = DM_OK;
-  if (dm_cli_ramp(call)) prepared = inspect(call, f);
+  if (dm_cli_ramp(call)) prepared = inspect_product(call, f);
   dm_gpu_choice gpus = {.ranks = 1};
   if (!prepared && !call->own.dry_run) prepared = take_gpus(call, f, &gpus);
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};

@@ -176,8 +176,9 @@ static dm_status check_ending(const dm_location *at) {
 }
 
 /* Whether a file may have that name, in its place. */
-static dm_status check_place(const dm_location *at, bool force, const dm_dataset *const *inputs,
-                             int count, const dm_dataset *replaced, dm_output_form *appended) {
+static dm_status check_output_place(const dm_location *at, bool force,
+                                    const dm_dataset *const *inputs, int count,
+                                    const dm_dataset *replaced, dm_output_form *appended) {
   struct stat info;
   dm_status status = DM_OK;
   if (strlen(at->file) > 0 && at->file[strlen(at->file) - 1] == '/') return is_directory(at);
@@ -208,7 +209,7 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
   if (!dm_output_is_npy(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
     return dm_fail_at(DM_E_USAGE, location, "is a name that damier keeps for itself");
-  dm_status status = check_place(location, force, inputs, count, replaced, appended);
+  dm_status status = check_output_place(location, force, inputs, count, replaced, appended);
   name_dataset(location, default_name);
   return status;
 }
@@ -220,5 +221,5 @@ dm_status dm_output_check_arrays(dm_location *location, const char *default_name
   DM_TRY(check_whole(location));
   if (location->dataset[0])
     return dm_fail_at(DM_E_USAGE, location, "a .npz file holds arrays, without a group");
-  return check_place(location, force, inputs, count, NULL, NULL);
+  return check_output_place(location, force, inputs, count, NULL, NULL);
 }
