@@ -1,7 +1,6 @@
 """Records of calls: dictionaries with attributes, and short descriptions for people."""
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -39,6 +38,8 @@ class Record(Part):
         return f"<Record of {self.get('verb', 'no call')}{': ' if facts else ''}{facts}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         rows = "".join(f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
                        for name, text in self._facts())
         parts = html.escape(", ".join(map(str, self)))

@@ -1,7 +1,6 @@
 """What the program says about its options, in Python's words; only looked at after an error or with a warning."""
 from __future__ import annotations
 
-import difflib
 import re
 
 from ._errors import UsageError
@@ -42,6 +41,8 @@ def closest_option(name: str) -> str:
     >>> closest_option("transpose_a"), closest_option("thread")
     ("did you mean op_a='t'?", 'did you mean threads?')
     """
+    import difflib
+
     known = _options()
     key = name.lower().replace("-", "_")
     close = difflib.get_close_matches(key, [*known, *_PARAMETERS, *_OTHERS], 1)
