@@ -49,19 +49,20 @@ static bool is_not_verified(const dm_call *call) {
 static const struct {
   bool (*is)(const dm_call *call);
   const char *why;
-  const char *options[24];
+  const char *options[32];
 } idle[] = {
     {names_c_alone,
      "it applies to the comparison of C with A and B, which are not named",
-     {"c",          "op-a",    "op-b",        "center-a",       "center-b", "scale-a",
-      "scale-b",    "weights", "weights-are", "divide",         "triangle", "row-axes-a",
-      "row-axes-b", "alpha",   "beta",        "type",           "missing",  "missing-value",
-      "compute",    "full",    "verify-seed", "allow-unchecked"}},
+     {"c",           "op-a",           "op-b",        "center-a",      "center-b", "scale-a",
+      "scale-b",     "weights",        "weights-are", "divide",        "triangle", "row-axes-a",
+      "row-axes-b",  "shape-a",        "shape-b",     "packed-a",      "packed-b", "alpha",
+      "beta",        "type",           "missing",     "missing-value", "compute",  "full",
+      "verify-seed", "allow-unchecked"}},
     {plans_sizes,
      "it applies to files, and none is named",
-     {"c", "as-column", "as-row", "row-axes-a", "row-axes-b", "stack", "missing", "missing-value",
-      "raw", "allow-rounding", "allow-external", "allow-virtual", "allow-filters", "allow-no-data",
-      "swmr"}},
+     {"c", "as-column", "as-row", "row-axes-a", "row-axes-b", "shape-a", "shape-b", "packed-a",
+      "packed-b", "stack", "missing", "missing-value", "raw", "allow-rounding", "allow-external",
+      "allow-virtual", "allow-filters", "allow-no-data", "swmr"}},
     {plans_two, "it applies to 'damier plan gram', cov and cor", {"of"}},
     {plans_no_job, "it applies to the job that --slurm prints", {"partition", "within"}},
     {plans_no_components,

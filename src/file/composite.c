@@ -129,7 +129,19 @@ void dm_dataset_free(dm_dataset *dataset) {
 int64_t dm_dataset_bytes(const dm_dataset *d) {
   const int64_t lines = d->by_columns ? d->cols : d->rows;
   if (d->genotypes) return lines * dm_genotype_bytes(d->by_columns ? d->rows : d->cols);
+  if (d->compound.bytes > 0) return d->rows * d->cols / dm_dataset_each(d) * d->compound.bytes;
   return d->rows * d->cols * dm_dtype_size(d->dtype);
+}
+
+int64_t dm_dataset_each(const dm_dataset *d) {
+  const int64_t reals = d->compound.bytes > 0 ? dm_compound_reals(&d->compound) : 0;
+  return reals > 0 ? reals / (dm_dtype_is_complex(d->dtype) ? 2 : 1) : 1;
+}
+
+bool dm_dataset_stored(const dm_dataset *d, int64_t rows, int64_t cols, int64_t *bytes) {
+  const int64_t each = d->compound.bytes > 0 ? d->compound.bytes : dm_dtype_size(d->dtype);
+  return rows >= 0 && cols >= 0 && !dm_mul_overflows(rows, cols, bytes) &&
+         !dm_mul_overflows(*bytes / dm_dataset_each(d), each, bytes);
 }
 
 int64_t dm_dataset_chunks(const dm_dataset *d) {
@@ -609,6 +621,7 @@ dm_status dm_composer_finish_dataset(dm_composer *composer, int64_t rows, int64_
   dataset->stored_bytes = dataset->chunk_rows = dataset->chunk_cols = 0;
   dataset->filters = 0;
   dataset->few = (dm_few_chunks){0};
+  dataset->compound = (dm_compound){0};
   if (!status) dm_composite_sum_up(dataset);
   if (!status) dm_composite_sum_meanings(dataset);
   return status;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/hdf5_compound.h"
 #include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
@@ -234,6 +235,10 @@ void dm_describe_type(const dm_met *met, char *text, size_t size) {
   dm_status status = dm_h5_is_bfloat16(&at, met->object, type, &bfloat16);
   const bool known = !status && dm_h5_read_type(type, bfloat16, &dtype, &swapped, words);
   if (!status) snprintf(text, size, "%s", known ? dm_dtype_name(dtype) : words);
+  hsize_t dims[H5S_MAX_RANK];
+  const H5T_class_t kind = H5Tget_class(type);
+  if (!status && !known && (kind == H5T_COMPOUND || kind == H5T_ARRAY))
+    dm_h5_describe_compound(type, dm_rank_of(met->object, dims), text, size);
   dm_status_free(status);
 }
 
@@ -254,7 +259,9 @@ static const char scipy[] =
     "shape).toarray() with h5py; csc_matrix, if it is stored by columns";
 static const char anndata[] =
     "in Python: numpy.save('NAME.npy', anndata.read_h5ad(FILE).X.toarray()), or the layer meant";
-static const char pandas[] = "in Python: h5py's file['name'] = pandas.read_hdf(FILE).to_numpy()";
+static const char pandas[] =
+    "'FILE:/NAME/table.values_block_0' takes numbers of its format 'table'; or in "
+    "Python: h5py's file['name'] = pandas.read_hdf(FILE).to_numpy()";
 static const char matlab[] = "in MATLAB: X = full(X), then save(NAME, 'X', '-v7.3')";
 static const char coo[] =
     "in Python: file['name'] = scipy.sparse.coo_matrix((g['data'], (g['row'], g['col'])), "

@@ -9,6 +9,8 @@
 #include "core/status.h"
 #include "core/view.h"
 #include "file/axes.h"
+#include "file/compound.h"
+#include "file/fold.h"
 #include "file/meaning.h"
 
 enum { DM_PATH = 1024, DM_ATTRIBUTES = 45, DM_ATTRIBUTE_NAME = 32, DM_ATTRIBUTE_TEXT = 1400 };
@@ -30,6 +32,7 @@ typedef struct dm_location {
   char part[DM_PATH]; /* "[0:10, ::2]", or "": all of it */
   int64_t row_axes;   /* the first dimensions, which are the rows; 0: a matrix has two */
   dm_complex_axis complex_axis;
+  dm_fold fold; /* it is a line of numbers, read as a matrix */
 } dm_location;
 
 /* DM_E_USAGE: TEXT names no file or is too long. */
@@ -94,6 +97,10 @@ typedef enum dm_parts {
 
 const char *dm_parts_text(dm_parts parts); /* for people; "": together */
 
+/* "folded into 30 x 30, row after row"; "": it is not */
+enum { DM_FOLD_TEXT = 100 };
+const char *dm_fold_text(const dm_fold *fold, char text[DM_FOLD_TEXT]);
+
 /* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
 typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
@@ -129,6 +136,8 @@ typedef struct dm_dataset {
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
   dm_few_chunks few;
+  dm_compound
+      compound; /* its numbers are inside of the file's elements; all zero: they are these */
   dm_axes axes; /* count 0: the dataset's axes are rows and columns, or VECTOR */
   dm_origin origin;
   dm_parts parts;
@@ -189,6 +198,13 @@ void dm_dataset_free(dm_dataset *dataset);
 
 /* Bytes of the elements of DATASET, which is no composite, in its file. */
 int64_t dm_dataset_bytes(const dm_dataset *dataset);
+
+/* Numbers in an element of its file: 1, but for compounds and arrays. */
+int64_t dm_dataset_each(const dm_dataset *dataset);
+
+/* Bytes of ROWS x COLS numbers of DATASET, which fill whole elements, in its file: *bytes; false:
+ * 64 bits cannot count them. */
+bool dm_dataset_stored(const dm_dataset *dataset, int64_t rows, int64_t cols, int64_t *bytes);
 
 /* Chunks in the file, or in all sources; 0: it has none. */
 int64_t dm_dataset_chunks(const dm_dataset *dataset);

@@ -9,6 +9,7 @@
 #include "file/composite.h"
 #include "file/file_system.h"
 #include "file/foreign.h"
+#include "file/hdf5_compound.h"
 #include "file/hdf5_has.h"
 #include "file/hdf5_members.h"
 #include "file/hdf5_type.h"
@@ -86,31 +87,32 @@ static dm_status identify(hid_t file, dm_dataset *find) {
 }
 
 /* A hint for elements of an unsupported TYPE. */
-static dm_status hint_at_type(const dm_location *at, dm_status status, hid_t set, hid_t type) {
+static dm_status hint_at_type(dm_status status, hid_t type) {
   const H5T_class_t kind = H5Tget_class(type);
   if (kind == H5T_OPAQUE && H5Tget_size(type) == 2)
     return dm_hint(status, "if they are bfloat16 (ml_dtypes), an attribute must say so; in h5py: "
                            "dataset.attrs['dtype'] = 'bfloat16'");
-  bool table = false;
-  if (kind == H5T_COMPOUND)
-    dm_status_free(dm_h5_has_attribute(at, set, "FIELD_0_NAME", &table)); /* refused anyhow */
-  if (table)
-    return dm_hint(status, "it is a table of pandas or PyTables: write its numbers as a matrix, as "
-                           "with h5py and frame.to_numpy()");
   return dm_hint(status, "supported: floats of 64, 32 and 16 bits, bfloat16, complex numbers, "
                          "integers and booleans");
 }
 
-static dm_status read_type(const dm_location *at, hid_t set, dm_dataset *find) {
+static dm_status read_type(const dm_trust *trust, hid_t set, dm_dataset *find) {
+  const dm_location *at = &find->at;
   char text[DM_TYPE_TEXT];
   DM_H5_HELD hid_t type = H5Dget_type(set);
   if (type < 0) return dm_h5_fail(DM_E_INPUT, at, "its element type cannot be read");
   find->bits = H5Tget_class(type) == H5T_BITFIELD;
   bool bfloat16;
   DM_TRY(dm_h5_is_bfloat16(at, set, type, &bfloat16));
-  return dm_h5_read_type(type, bfloat16, &find->dtype, &find->swapped, text)
-             ? DM_OK
-             : hint_at_type(at, dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), set, type);
+  const H5T_class_t kind = H5Tget_class(type);
+  if (!find->compound.path && dm_h5_read_type(type, bfloat16, &find->dtype, &find->swapped, text))
+    return DM_OK;
+  if (kind != H5T_COMPOUND && kind != H5T_ARRAY)
+    return hint_at_type(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), type);
+  DM_H5_HELD const hid_t space = H5Dget_space(set);
+  const int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+  if (rank < 0) return dm_h5_fail(DM_E_INPUT, at, "its shape cannot be read");
+  return dm_h5_read_compound(trust, type, rank, find);
 }
 
 /* Attributes that cannot be read do not matter to who takes the stored numbers. */
@@ -125,11 +127,16 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
   find->elsewhere = trust->external;
   find->swmr = trust->swmr;
   find->no_data = trust->no_data;
-  if (H5Iget_type(set) != H5I_DATASET) return dm_no_dataset(&find->at, trust, file, set);
+  if (H5Iget_type(set) != H5I_DATASET) {
+    bool is_constant = false;
+    if (H5Iget_type(set) == H5I_GROUP && !find->zarr)
+      DM_TRY(dm_examine_constant(trust, set, find, &is_constant));
+    return is_constant ? DM_OK : dm_no_dataset(&find->at, trust, file, set);
+  }
   if (find->zarr) {
     DM_TRY(dm_examine_zarr(trust, set, find));
   } else {
-    DM_TRY(read_type(&find->at, set, find));
+    DM_TRY(read_type(trust, set, find));
     DM_TRY(dm_examine_storage(file, set, trust, find));
   }
   DM_TRY(dm_examine_meaning(trust, file, set, find));
@@ -216,7 +223,9 @@ static dm_status examine_file(const dm_trust *trust, dm_dataset *find, dm_attrib
   hid_t access = status ? -1 : dm_h5_access(trust->external, &leave);
   if (!status && access < 0) status = dm_h5_fail(DM_E_IO, at, "no access list");
   if (!status && at->part[0]) take_literally(file, access, &find->at);
-  hid_t set = status ? -1 : H5Oopen(file, own[0] ? own : at->dataset, access);
+  if (!status && !own[0]) status = dm_h5_split_member(file, access, find);
+  char path[DM_PATH];
+  hid_t set = status ? -1 : H5Oopen(file, own[0] ? own : dm_h5_set_name(find, path), access);
   if (!status && set < 0) status = dm_not_there(at, trust, file, access, &leave);
   if (!status) status = dm_examine_dataset(trust, file, set, find);
   if (!status && provenance) status = dm_h5_read_attributes(at, set, provenance);
@@ -265,6 +274,16 @@ static dm_status examine_one(const dm_trust *trust, dm_dataset *find, dm_attribu
   find->meaning.missing = trust->missing;
   of_part.known = NULL; /* other files are read with other wishes */
   const dm_axes axes = dm_dataset_axes(find);
+  if (find->at.part[0] && find->composite && axes.count > 2) {
+    /* Its mappings were laid in another way than the part needs them. */
+    of_whole.laid = 1 + dm_examine_part_rows(&of_part, find);
+    if (of_whole.laid > 0 && of_whole.laid != 1 + axes.of_rows) {
+      dm_dataset_free(find);
+      *find = (dm_dataset){.at = find->at};
+      DM_TRY(examine_whole(&of_whole, find, NULL));
+      find->meaning.missing = trust->missing;
+    }
+  }
   if (find->at.part[0]) return dm_examine_part(&of_part, find);
   if (is_part) DM_TRY(dm_examine_lay(trust, &axes, find)); /* it was a name */
   return dm_meaning_points(&find->meaning) ? dm_composer_wrap(find) : DM_OK;
@@ -272,8 +291,16 @@ static dm_status examine_one(const dm_trust *trust, dm_dataset *find, dm_attribu
 
 dm_status dm_examine_at(const dm_trust *trust, dm_dataset *find, dm_attributes *provenance) {
   dm_meaning meaning = {.active = false};
-  if (dm_location_is_stack(&find->at)) return dm_examine_stack(trust, find);
-  dm_status status = examine_one(trust, find, provenance, &meaning);
+  dm_trust own = *trust;
+  if (!trust->literal && dm_location_is_stack(&find->at)) return dm_examine_stack(trust, find);
+  if (trust->fold.way != DM_NOT_FOLDED) {
+    own.vectors = DM_AS_ROW;
+    own.any_shape = true;
+    own.row_axes = 0;
+    own.batch = false;
+  }
+  dm_status status = examine_one(&own, find, provenance, &meaning);
+  if (!status && trust->fold.way != DM_NOT_FOLDED) status = dm_examine_fold(&trust->fold, find);
   dm_meaning_free(&meaning);
   if (status) dm_dataset_free(find);
   return status;

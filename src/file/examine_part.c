@@ -10,6 +10,7 @@
 #include "file/inspect_impl.h"
 #include "file/naming.h"
 #include "file/read.h"
+#include "file/stretches.h"
 
 static const double FAR = 9007199254740992.0; /* 2^53 */
 
@@ -32,23 +33,14 @@ typedef struct selection {
 
 static const int64_t most_listed = (int64_t)1 << 31; /* entries of a list */
 
-/* Indices along one side of a matrix: a run of them in one direction. */
-typedef struct stretch {
-  dm_line line;
-  int64_t count;
-} stretch;
-
-typedef struct stretches {
-  stretch *list;
-  int64_t count;
-} stretches;
-
 static dm_status refuse(const selection *s, const char *why, const char *what) {
   char shape[DM_SHAPE_TEXT];
-  return dm_hint(dm_fail_at(DM_E_INPUT, s->at, "%s%.100s; the shape is %s", why, what,
-                            dm_axes_text(&s->axes, shape)),
-                 "[10:20, ::2] takes rows 10 to 19 and every other column; [3] an index, which "
-                 "drops its dimension; [-5:] the last five; [@FILE:/list, :] rows of a list");
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, s->at, "%s%.100s; the shape is %s", why, what,
+                 dm_axes_text(&s->axes, shape)),
+      "[10:20, ::2] takes rows 10 to 19 and every other column; [3] an index, which "
+      "drops its dimension; [-5:] the last five; [:, [3, 5:8]] listed columns; [@FILE:/list, :] "
+      "rows of a list");
 }
 
 /* ---- one axis ---- */
@@ -163,6 +155,8 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   DM_TRY(dm_location_parse(text + 1, &dataset.at));
   trust.vectors = DM_AS_ROW;
   trust.row_axes = 0;
+  trust.fold = (dm_fold){DM_NOT_FOLDED};
+  trust.literal = false;
   trust.complex_axis = DM_COMPLEX_AUTO;
   trust.batch = trust.nan = false;
   trust.missing_value[0] = '\0';
@@ -185,11 +179,48 @@ static dm_status read_list(selection *s, const char *text, int axis) {
   return status;
 }
 
+/* Adds what TEXT, a slice or an index, takes to the list of AXIS. */
+static dm_status add_written(selection *s, const char *text, int axis, int64_t *room) {
+  pick p, *all = &s->pick[axis];
+  text += strspn(text, " ");
+  DM_TRY(read_slice(s, text, s->axes.extent[axis], &p));
+  if (p.count > most_listed - all->count)
+    return refuse(s, "lists too many rows or columns by ", text);
+  if (all->count + p.count > *room) {
+    *room = 2 * (all->count + p.count);
+    int64_t *list = realloc(s->lists[axis], (size_t)*room * sizeof *list);
+    if (!list) return dm_fail_at(DM_E_FIT, s->at, "no memory for a list of rows or columns");
+    s->lists[axis] = list;
+  }
+  for (int64_t i = 0; i < p.count; i++) s->lists[axis][all->count++] = dm_line_at(p.line, i);
+  return DM_OK;
+}
+
+static char *cut(char *text);
+
+/* "3, 5:8, -1", of a list in brackets. */
+static dm_status read_written(selection *s, char *text, int axis) {
+  int64_t room = 0;
+  s->pick[axis] = (pick){.count = 0};
+  for (char *next = text, *word = text; next; word = next) {
+    next = cut(word);
+    const bool last = !next && word != text && strspn(word, " ") == strlen(word);
+    if (!last) DM_TRY(add_written(s, word, axis, &room));
+  }
+  s->pick[axis].list = s->lists[axis];
+  return DM_OK;
+}
+
 /* ---- all axes ---- */
 
 static dm_status read_axis(selection *s, char *text, int axis) {
   text += strspn(text, " ");
   for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--) text[n - 1] = '\0';
+  const size_t length = strlen(text);
+  if (length > 1 && text[0] == '[' && text[length - 1] == ']') {
+    text[length - 1] = '\0';
+    return read_written(s, text + 1, axis);
+  }
   return text[0] == '@' ? read_list(s, text, axis)
                         : read_slice(s, text, s->axes.extent[axis], &s->pick[axis]);
 }
@@ -241,8 +272,28 @@ static int stated_axes(const selection *s) {
   return s->axes.count - s->paired;
 }
 
+/* "[:, 3, 5, 9]" of a matrix: nothing but a list of columns is meant; *is. The words of PART, as in
+ * words_of, say where it begins. */
+static dm_status read_columns(selection *s, bool *is) {
+  char text[DM_PATH], *word = text;
+  const size_t length = strlen(s->at->part) - 2;
+  memcpy(text, s->at->part + 1, length);
+  text[length] = '\0';
+  char *second = cut(text);
+  *is = false;
+  if (s->axes.count != 2 || s->paired || !second || !strchr(second, ',')) return DM_OK;
+  if (strspn(second, "0123456789, -+") < strlen(second)) return DM_OK;
+  if (strchr(second, ',')[1 + strspn(strchr(second, ',') + 1, " ")] == '\0') return DM_OK;
+  *is = true;
+  DM_TRY(read_axis(s, word, 0));
+  return read_written(s, second, 1);
+}
+
 static dm_status read_part(selection *s) {
   char text[DM_PATH], *item[DM_AXES + 1];
+  bool columns;
+  DM_TRY(read_columns(s, &columns));
+  if (columns) return DM_OK;
   const int items = words_of(s->at->part, text, item);
   int axis = 0;
   if (items > stated_axes(s) + 1) return refuse(s, "has fewer dimensions than ", s->at->part);
@@ -262,97 +313,33 @@ static dm_status read_part(selection *s) {
 
 /* ---- sides of the matrix ---- */
 
-/* Stretches of the indices that P takes. */
-static dm_status stretches_of(const pick *p, stretches *all) {
+/* The indices that P takes. */
+static dm_status stretches_of(const pick *p, dm_stretches *all) {
   DM_TRY(dm_buffer_table(p->list ? p->count : 1, &all->list));
   all->count = 0;
-  if (!p->list) all->list[all->count++] = (stretch){p->line, p->count};
+  if (!p->list) all->list[all->count++] = (dm_run_of_line){p->line, p->count};
   for (int64_t i = 0; p->list && i < p->count; i++) {
-    stretch *last = all->count > 0 ? &all->list[all->count - 1] : NULL;
+    dm_run_of_line *last = all->count > 0 ? &all->list[all->count - 1] : NULL;
     if (last && last->count == 1 && p->list[i] > last->line.first)
       last->line.step = p->list[i] - last->line.first;
     if (last && p->list[i] == dm_line_at(last->line, last->count) && p->list[i] > last->line.first)
       last->count++;
     else
-      all->list[all->count++] = (stretch){{p->list[i], 1}, 1};
+      all->list[all->count++] = (dm_run_of_line){{p->list[i], 1}, 1};
   }
   return DM_OK;
 }
 
-/* Makes INNER, indices of the axes after one of EXTENT... those of that axis and them: each index
- * that P takes stands before SIZE elements, of which INNER are taken. */
-static dm_status put_before(const pick *p, int64_t size, stretches *inner) {
-  stretches outer, both = {NULL, 0};
-  DM_TRY(stretches_of(p, &outer));
-  const stretch *one = &inner->list[0];
-  const bool all =
-      inner->count == 1 && one->line.first == 0 && one->line.step == 1 && one->count == size;
-  const bool point = inner->count == 1 && one->count == 1;
-  int64_t count = 0;
-  for (int64_t i = 0; i < outer.count; i++) {
-    stretch *s = &outer.list[i];
-    count += point || (all && s->line.step == 1) ? 1 : s->count * inner->count;
-  }
-  dm_status status = dm_buffer_table(count, &both.list);
-  for (int64_t i = 0; i < outer.count && !status; i++) {
-    const stretch *s = &outer.list[i];
-    if (all && s->line.step == 1 && !point) {
-      both.list[both.count++] = (stretch){{s->line.first * size, 1}, s->count * size};
-      continue;
-    }
-    if (point) {
-      both.list[both.count++] =
-          (stretch){{s->line.first * size + one->line.first, s->line.step * size}, s->count};
-      continue;
-    }
-    for (int64_t k = 0; k < s->count; k++)
-      for (int64_t j = 0; j < inner->count; j++) {
-        both.list[both.count] = inner->list[j];
-        both.list[both.count++].line.first += dm_line_at(s->line, k) * size;
-      }
-  }
-  free(outer.list);
-  free(inner->list);
-  *inner = both;
-  return status;
-}
-
-static dm_status side_of(const selection *s, int first, int end, stretches *all) {
+static dm_status side_of(const selection *s, int first, int end, dm_stretches *all) {
   int64_t size = 1;
-  DM_TRY(dm_buffer_table(1, &all->list));
-  all->list[0] = (stretch){{0, 1}, 1};
-  all->count = 1;
+  DM_TRY(dm_stretches_one(all));
   for (int i = end - 1; i >= first; i--) {
-    DM_TRY(put_before(&s->pick[i], size, all));
+    dm_stretches outer;
+    DM_TRY(stretches_of(&s->pick[i], &outer));
+    dm_status status = dm_stretches_before(&outer, size, all);
+    free(outer.list);
+    DM_TRY(status);
     size *= s->axes.extent[i];
-  }
-  return DM_OK;
-}
-
-static int64_t total(const stretches *all) {
-  int64_t sum = 0;
-  for (int64_t i = 0; i < all->count; i++) sum += all->list[i].count;
-  return sum;
-}
-
-static dm_status compose(const dm_dataset *whole, const stretches *rows, const stretches *cols,
-                         dm_composer *made) {
-  dm_patch p = {.row = 0};
-  for (int64_t i = 0; i < rows->count; i++) {
-    const stretch *r = &rows->list[i];
-    p.rows = r->count;
-    p.source_row = r->line.first;
-    p.row_step = r->line.step;
-    p.col = 0;
-    for (int64_t j = 0; j < cols->count; j++) {
-      const stretch *c = &cols->list[j];
-      p.cols = c->count;
-      p.source_col = c->line.first;
-      p.col_step = c->line.step;
-      DM_TRY(dm_composer_add_part(made, whole, &p));
-      p.col += p.cols;
-    }
-    p.row += p.rows;
   }
   return DM_OK;
 }
@@ -384,7 +371,7 @@ static dm_status split(const selection *s, int *of_rows, dm_leads *leads) {
 }
 
 static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, dm_dataset *find) {
-  stretches rows = {NULL, 0}, cols = {NULL, 0};
+  dm_stretches rows = {NULL, 0}, cols = {NULL, 0};
   int of_rows = 0;
   DM_TRY(split(s, &of_rows, &find->leads));
   if ((whole->by_columns || whole->composite) && of_rows != dm_dataset_axes(whole).of_rows)
@@ -392,26 +379,49 @@ static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, 
   if (!whole->by_columns && !whole->composite) (void)dm_dataset_lay(whole, &s->axes, of_rows);
   dm_status status = side_of(s, 0, of_rows, &rows);
   if (!status) status = side_of(s, of_rows, s->axes.count, &cols);
-  if (!status) status = compose(whole, &rows, &cols, made);
-  if (!status) status = dm_composer_finish_dataset(made, total(&rows), total(&cols), whole, find);
+  const bool constant = whole->composite && whole->composite->sources == 0;
+  if (!status && !constant) status = dm_stretches_compose(whole, NULL, NULL, &rows, &cols, made);
+  if (!status)
+    status = dm_composer_finish_dataset(made, dm_stretches_total(&rows), dm_stretches_total(&cols),
+                                        whole, find);
+  if (!status && constant)
+    memcpy(find->composite->fill, whole->composite->fill, sizeof find->composite->fill);
   free(rows.list);
   free(cols.list);
   return dm_file_named(status, s->at);
 }
 
+static void start_selection(selection *s, const dm_trust *trust, const dm_dataset *find) {
+  *s = (selection){.trust = trust,
+                   .at = &find->at,
+                   .axes = dm_dataset_axes(find),
+                   .paired = find->parts == DM_PARTS_PAIRED};
+  for (int i = 0; i < s->axes.count; i++)
+    s->pick[i] = (pick){
+        .single = s->paired && i == s->axes.count - 1, .line = {0, 1}, .count = s->axes.extent[i]};
+}
+
+int dm_examine_part_rows(const dm_trust *trust, const dm_dataset *find) {
+  selection s;
+  dm_leads leads = {0};
+  int of_rows = -1;
+  start_selection(&s, trust, find);
+  dm_status status = read_part(&s);
+  if (!status) status = split(&s, &of_rows, &leads);
+  for (int i = 0; i < DM_AXES; i++) free(s.lists[i]);
+  if (status) of_rows = -1;
+  dm_status_free(status);
+  return of_rows;
+}
+
 dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find) {
-  selection s = {.trust = trust,
-                 .at = &find->at,
-                 .axes = dm_dataset_axes(find),
-                 .paired = find->parts == DM_PARTS_PAIRED};
+  selection s;
+  start_selection(&s, trust, find);
   dm_dataset whole = *find;
   dm_composer made = {NULL};
   whole.at.part[0] = '\0';
   find->composite = NULL;
   find->leads.count = 0;
-  for (int i = 0; i < s.axes.count; i++)
-    s.pick[i] = (pick){
-        .single = s.paired && i == s.axes.count - 1, .line = {0, 1}, .count = s.axes.extent[i]};
   dm_status status = dm_dataset_is_empty(find) ? refuse(&s, "has no elements", "") : read_part(&s);
   if (!status) status = make(&s, &whole, &made, find);
   for (int i = 0; i < DM_AXES; i++) free(s.lists[i]);

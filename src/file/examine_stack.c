@@ -2,6 +2,7 @@
  * location in each line. Each is examined like a single one. */
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "file/composite.h"
+#include "file/contents.h"
+#include "file/hdf5_driver.h"
 #include "file/inspect_impl.h"
 #include "file/known_files.h"
 #include "file/naming.h"
@@ -31,8 +35,14 @@ typedef struct stack {
   dm_composer made;
 } stack;
 
+/* Brackets after a dataset's name state a part of it. */
+static bool names_datasets(const dm_location *at) {
+  return strpbrk(at->dataset, "*?") != NULL;
+}
+
 bool dm_location_is_stack(const dm_location *at) {
   struct stat info;
+  if (names_datasets(at)) return true;
   return at->file[0] == '@' || (strpbrk(at->file, "*?[") && lstat(at->file, &info) < 0);
 }
 
@@ -165,8 +175,88 @@ static dm_status append(stack *s, const dm_location *at) {
   return DM_OK;
 }
 
+/* ---- datasets of a file ---- */
+
+/* Names of datasets that match a pattern. */
+typedef struct matches {
+  const dm_location *at;
+  char **name;
+  int64_t count, room;
+  dm_status status;
+} matches;
+
+/* A dm_visit. */
+static bool visit_match(void *context, const dm_met *met) {
+  matches *m = context;
+  if (met->failed && !m->status) m->status = dm_status_copy(met->failed);
+  if (met->failed || fnmatch(m->at->dataset, met->name, FNM_PATHNAME) != 0)
+    return m->status != NULL;
+  if (m->count == DM_COMPOSITE_SOURCES)
+    m->status =
+        dm_fail_at(DM_E_INPUT, m->at, "names more than %d datasets", (int)DM_COMPOSITE_SOURCES);
+  if (m->status) return true;
+  if (m->count == m->room) {
+    m->room = m->room ? 2 * m->room : 64;
+    char **more = realloc(m->name, (size_t)m->room * sizeof *more);
+    if (more) m->name = more;
+    if (!more) m->status = dm_fail_at(DM_E_FIT, m->at, "no memory for the names of its datasets");
+    if (!more) return true;
+  }
+  m->name[m->count] = strdup(met->name);
+  if (!m->name[m->count]) m->status = dm_fail_at(DM_E_FIT, m->at, "no memory for a name");
+  m->count += !m->status;
+  return m->status != NULL;
+}
+
+static dm_status find_matches(const dm_trust *trust, matches *m) {
+  char own[DM_PATH];
+  hid_t file;
+  DM_FREED dm_dataset *found = calloc(1, sizeof *found);
+  if (!found) return dm_fail_at(DM_E_FIT, m->at, "no memory to list its datasets");
+  found->at = *m->at;
+  DM_TRY(dm_examine_open(m->at, trust, found, &file, own));
+  if (file < 0) return dm_fail_at(DM_E_INPUT, m->at, "has no datasets with names");
+  if (!dm_each_dataset(m->at, file, trust, visit_match, m) && !m->status)
+    m->status = dm_fail_at(DM_E_INPUT, m->at, "its datasets cannot be listed");
+  dm_h5_close_observed(file, NULL);
+  return DM_OK;
+}
+
+/* Appends AT, or all datasets of its file that its pattern names. */
+static dm_status append_datasets(stack *s, const dm_location *at) {
+  matches m = {.at = at};
+  if (!names_datasets(at)) return append(s, at);
+  dm_trust trust = *s->trust;
+  trust.known = NULL;
+  dm_status status = find_matches(&trust, &m);
+  if (m.status) status = dm_status_first(status, m.status);
+  if (!status && m.count == 0)
+    status = dm_hint(dm_fail_at(DM_E_INPUT, at, "no dataset has such a name"),
+                     "'damier info %.300s' lists its datasets; a star stands for one name, not for "
+                     "a slash",
+                     at->file);
+  bool literal = false;
+  for (int64_t i = 0; i < m.count; i++) literal |= strcmp(m.name[i], at->dataset) == 0;
+  if (m.count > 0) qsort(m.name, (size_t)m.count, sizeof *m.name, by_name);
+  dm_location one = *at;
+  for (int64_t i = 0; i < m.count; i++) {
+    memset(one.dataset, 0, sizeof one.dataset);
+    snprintf(one.dataset, sizeof one.dataset, "%s", m.name[i]);
+    if (!status && (!literal || strcmp(m.name[i], at->dataset) == 0)) status = append(s, &one);
+    free(m.name[i]);
+  }
+  free(m.name);
+  return status;
+}
+
+static bool names_files(const dm_location *at) {
+  struct stat info;
+  return strpbrk(at->file, "*?[") && lstat(at->file, &info) < 0;
+}
+
 static dm_status add_matches(stack *s, const dm_location *at) {
   glob_t found;
+  if (!names_files(at)) return append_datasets(s, at);
   const int result = glob(at->file, GLOB_ERR | GLOB_NOSORT, NULL, &found);
   if (result == GLOB_NOMATCH) return dm_fail_at(DM_E_IO, at, "no file has such a name");
   if (result != 0) {
@@ -181,7 +271,7 @@ static dm_status add_matches(stack *s, const dm_location *at) {
       status = dm_fail_at(DM_E_INPUT, at, "a name has more than %d characters", DM_PATH - 1);
     if (!status) memset(one.file, 0, sizeof one.file);
     if (!status) strcpy(one.file, found.gl_pathv[i]);
-    if (!status) status = append(s, &one);
+    if (!status) status = append_datasets(s, &one);
   }
   globfree(&found);
   return status;
@@ -242,6 +332,7 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
   dm_trust of_one = *trust;
   of_one.batch = false;
   of_one.log = NULL;
+  of_one.literal = true; /* its stars were replaced */
   DM_TRY(dm_known_new(&of_one.known));
   stack s = {.trust = &of_one, .find = find};
   find->layout = DM_VIRTUAL;

@@ -1,10 +1,13 @@
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/buffer.h"
 #include "core/checked.h"
 #include "file/chunk_facts.h"
 #include "file/codec.h"
 #include "file/file_system.h"
+#include "file/hdf5_compound.h"
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 
@@ -19,10 +22,28 @@ enum {
   CODEC_RATIO = 32768,  /* zstd: a repeated byte takes 4 for 128 KiB */
 };
 
+/* The n of n * n = COUNT; 0: there is none. */
+static int64_t side_of_square(int64_t count) {
+  const int64_t n = count < (int64_t)1 << 60 ? (int64_t)(sqrt((double)count) + 0.5) : 0;
+  return n * n == count ? n : 0;
+}
+
 static dm_status wrong_rank(const dm_dataset *find, const dm_axes *axes, int count) {
   char shape[DM_SHAPE_TEXT], name[DM_NAME];
   const dm_location *at = &find->at;
   const bool complex = find->parts != DM_PARTS_TOGETHER;
+  if (count == 1 && !complex) {
+    const int64_t square = side_of_square(axes->extent[0]), side = dm_fold_side(axes->extent[0]);
+    char how[120] = "--shape-a ROWSxCOLS folds it";
+    if (square > 1)
+      snprintf(how, sizeof how, "--shape-a %lldx%lld folds it", (long long)square,
+               (long long)square);
+    else if (side > 2)
+      snprintf(how, sizeof how, "--packed-a lower or upper reads the triangle of a %lld x %lld one",
+               (long long)side, (long long)side);
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension; a matrix has 2"),
+                   "%s; --as-column or --as-row takes it as a matrix of one column or row", how);
+  }
   if (count == 1)
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "has 1 dimension%s; a matrix has 2",
                               complex ? " of complex numbers, beside that of their parts" : ""),
@@ -48,9 +69,11 @@ dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset 
   if (split && trust->row_axes >= count)
     return dm_fail_at(DM_E_INPUT, &find->at, "has %d dimensions; its rows cannot have %lld of them",
                       count, (long long)trust->row_axes);
-  const int of_rows = vector  ? trust->vectors == DM_AS_COLUMN
-                      : split ? (int)trust->row_axes
-                              : count - 1;
+  const bool laid = trust->any_shape && trust->laid > 0 && trust->laid <= count + 1;
+  const int of_rows = laid     ? trust->laid - 1
+                      : vector ? trust->vectors == DM_AS_COLUMN
+                      : split  ? (int)trust->row_axes
+                               : count - 1;
   if (!dm_dataset_lay(find, axes, of_rows))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more elements than 64 bits can count");
   if (find->rows == 0 && find->cols == 0)
@@ -141,12 +164,10 @@ static dm_status check_external(hid_t creation, const dm_trust *trust, const dm_
 static dm_status check_chunks(hid_t creation, dm_dataset *find) {
   int64_t bytes = 0;
   dm_axes axes = dm_dataset_axes(find);
-  if (!dm_h5_chunk_shape(creation, &axes) || !dm_dataset_lay(find, &axes, axes.of_rows))
+  if (!dm_h5_matrix_chunks(find, creation, &axes) || !dm_dataset_lay(find, &axes, axes.of_rows))
     return dm_h5_fail(DM_E_INPUT, &find->at, "its chunks cannot be read");
-  dm_status status =
-      dm_bytes_of(find->chunk_rows, find->chunk_cols, dm_dtype_size(find->dtype), &bytes);
-  if (!status && bytes <= CHUNK_LIMIT) return DM_OK;
-  dm_status_free(status);
+  if (dm_dataset_stored(find, find->chunk_rows, find->chunk_cols, &bytes) && bytes <= CHUNK_LIMIT)
+    return DM_OK;
   return dm_fail_at(DM_E_INPUT, &find->at,
                     "its chunks of %lld x %lld elements are larger than 1 GiB",
                     (long long)find->chunk_rows, (long long)find->chunk_cols);
@@ -220,8 +241,8 @@ static dm_status check_chunked(hid_t set, hid_t creation, const dm_trust *trust,
                   (find->filters & DM_FILTER_LZF ? LZF_RATIO : 1) /
                   (find->filters & DM_FILTER_CODECS ? CODEC_RATIO : 1);
   if (!(find->filters & (DM_FILTER_DEFLATE | DM_FILTER_LZF | DM_FILTER_CODECS)) &&
-      dm_mul_overflows(chunks, find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype),
-                       &least))
+      (!dm_dataset_stored(find, find->chunk_rows, find->chunk_cols, &least) ||
+       dm_mul_overflows(chunks, least, &least)))
     least = INT64_MAX;
   if (stored == 0 || stored < least)
     return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
@@ -239,7 +260,7 @@ static dm_status check_compact(int64_t bytes, const dm_dataset *find) {
 /* Reads the first and the last element with HDF5. */
 static dm_status read_ends(hid_t set, const dm_dataset *find, unsigned char *ends) {
   hsize_t two = 2, places[2 * DM_AXES], last[DM_AXES];
-  const size_t axes = (size_t)dm_dataset_axes(find).count;
+  const size_t axes = (size_t)(dm_dataset_axes(find).count - find->compound.inner);
   dm_h5_place(find, 0, 0, places);
   dm_h5_place(find, find->rows - 1, find->cols - 1, last);
   memcpy(places + axes, last, axes * sizeof *last);
@@ -251,18 +272,20 @@ static dm_status read_ends(hid_t set, const dm_dataset *find, unsigned char *end
   return read ? DM_OK : dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
 }
 
-static bool reads(int fd, const void *expected, size_t size, int64_t place) {
-  unsigned char found[16];
-  return dm_file_read_at(fd, found, (int64_t)size, place) == (int64_t)size &&
-         memcmp(found, expected, size) == 0;
+/* ROOM: for SIZE bytes. */
+static bool reads(int fd, const void *expected, size_t size, int64_t place, void *room) {
+  return dm_file_read_at(fd, room, (int64_t)size, place) == (int64_t)size &&
+         memcmp(room, expected, size) == 0;
 }
 
 /* Reads elements with HDF5 and, if their offset in FILE is known, from there. */
 static dm_status probe(hid_t file, hid_t set, dm_h5_log *log, dm_dataset *find) {
-  unsigned char ends[2 * 16] = {0};
-  const size_t size = (size_t)dm_dtype_size(find->dtype);
-  const int64_t last = find->rows * find->cols - 1;
+  const size_t size =
+      find->compound.bytes > 0 ? (size_t)find->compound.bytes : (size_t)dm_dtype_size(find->dtype);
+  const int64_t last = find->rows * find->cols / dm_dataset_each(find) - 1;
+  DM_FREED unsigned char *ends = NULL;
   void *fd = NULL;
+  DM_TRY(dm_buffer_table(3 * (int64_t)size, &ends));
   if (log && find->offset >= 0) {
     log->elements = find->offset;
     log->elements_bytes = (last + 1) * (int64_t)size;
@@ -273,8 +296,8 @@ static dm_status probe(hid_t file, hid_t set, dm_h5_log *log, dm_dataset *find) 
   if (find->offset < 0) return DM_OK;
   /* If other data are there, HDF5 has to read them. */
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &fd) < 0 || !fd ||
-      !reads(*(int *)fd, ends, size, find->offset) ||
-      !reads(*(int *)fd, ends + size, size, find->offset + last * (int64_t)size))
+      !reads(*(int *)fd, ends, size, find->offset, ends + 2 * size) ||
+      !reads(*(int *)fd, ends + size, size, find->offset + last * (int64_t)size, ends + 2 * size))
     find->offset = -1;
   return DM_OK;
 }
@@ -291,11 +314,8 @@ static dm_status is_in_other_file(const dm_location *at, hid_t file, hid_t set, 
 static dm_status check_layout(hid_t set, hid_t creation, H5D_layout_t layout, const dm_trust *trust,
                               bool away, dm_dataset *find) {
   int64_t bytes = 0;
-  dm_status status = dm_bytes_of(find->rows, find->cols, dm_dtype_size(find->dtype), &bytes);
-  if (status) {
-    dm_status_free(status);
+  if (!dm_dataset_stored(find, find->rows, find->cols, &bytes))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");
-  }
   hsize_t stored = H5Dget_storage_size(set);
   find->stored_bytes = stored > INT64_MAX ? INT64_MAX : (int64_t)stored;
   switch (layout) {
@@ -333,8 +353,10 @@ static dm_status examine_laid(hid_t file, hid_t set, hid_t creation, H5D_layout_
   const bool own_chunks = find->layout == DM_CHUNKED && !(find->filters & DM_FILTER_OTHER);
   if ((find->filters & (DM_FILTER_LZF | DM_FILTER_CODECS)) || (trust->known && own_chunks))
     return DM_OK;
-  const int64_t chunk = find->chunk_rows * find->chunk_cols * dm_dtype_size(find->dtype);
-  if (chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT)) return DM_OK;
+  int64_t chunk = 0;
+  if (!dm_dataset_stored(find, find->chunk_rows, find->chunk_cols, &chunk) ||
+      chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT))
+    return DM_OK;
   return probe(file, set, trust->log, find);
 }
 
@@ -349,13 +371,17 @@ dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, d
     return dm_h5_fail(DM_E_IO, at, "its fill value cannot be read");
   /* Before HDF5 reads anything of it, which may open other files. */
   if (layout == H5D_VIRTUAL) {
+    if (find->compound.bytes > 0)
+      return dm_hint(dm_fail_at(DM_E_INPUT, at, "is a virtual dataset of compounds or arrays"),
+                     "name the datasets of its sources, as in 'FOLDER/*.h5:/DATASET', which are "
+                     "read as one");
     DM_TRY(dm_complex_refuse_virtual(trust, set, at));
     return dm_examine_virtual(set, creation, trust, find);
   }
   DM_TRY(check_external(creation, trust, at));
   dm_axes axes;
   dm_complex_axis axis;
-  DM_TRY(dm_h5_extents(at, set, &axes));
+  DM_TRY(dm_h5_matrix_extents(find, set, &axes));
   DM_TRY(dm_complex_find(trust, set, &axes, find, &axis));
   if (axis == DM_COMPLEX_NONE) {
     DM_TRY(dm_examine_lay(trust, &axes, find));

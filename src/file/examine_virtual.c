@@ -15,6 +15,7 @@
 #include "file/hdf5_use.h"
 #include "file/inspect_impl.h"
 #include "file/known_files.h"
+#include "file/virtual_slabs.h"
 
 enum {
   DEEPEST = 8,
@@ -36,6 +37,7 @@ typedef struct virtual {
   dm_known_files *known; /* sources that were examined */
   dm_ahead ahead;        /* sources of the mappings that come next */
   dm_location source;    /* of the mapping that is being read */
+  bool slabs;            /* it, or its sources, have more than two dimensions */
   dm_composer made;
   dm_composer mapped; /* patches of one mapping; its sources are those that are virtual */
 }
@@ -321,6 +323,9 @@ static dm_trust trust_in_sources(const virtual *v, dm_vector vector) {
   dm_trust trust = *v->trust;
   trust.vectors = vector;
   trust.row_axes = 0;
+  trust.laid = 0;
+  trust.fold = (dm_fold){DM_NOT_FOLDED};
+  trust.any_shape = v->slabs;
   trust.batch = false;
   trust.nesting = &v->nesting;
   trust.known = v->known;
@@ -441,6 +446,18 @@ static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selectio
   return dm_file_named(status, &v->find->at);
 }
 
+/* The same with more than two dimensions. */
+static dm_status add_slab(virtual *v, size_t i, const dm_slab *to, dm_slab *from) {
+  const dm_axes axes = dm_dataset_axes(v->find);
+  dm_dataset source;
+  DM_TRY(locate(v, i, &v->source));
+  DM_TRY(examine_source(v, i, &v->source, DM_AS_ROW, &source));
+  dm_status status = check_type(v, &source);
+  if (!status) status = dm_slab_map(&v->find->at, to, axes.of_rows, from, &source, &v->made);
+  dm_dataset_free(&source);
+  return status;
+}
+
 static dm_status locate_next(const void *owner, int64_t i, dm_location *at) {
   return locate(owner, (size_t)i, at);
 }
@@ -458,6 +475,12 @@ static dm_status read_mapping(virtual *v, size_t i) {
   DM_H5_HELD hid_t from = to < 0 ? -1 : H5Pget_virtual_srcspace(v->creation, i);
   dm_selection mine = {0}, theirs = {0};
   dm_status status = to < 0 || from < 0 ? unreadable(v) : DM_OK;
+  if (!status && v->slabs && H5Sget_select_type(to) != H5S_SEL_NONE) {
+    dm_slab into, out_of;
+    DM_TRY(dm_slab_read(&v->find->at, to, &into));
+    DM_TRY(dm_slab_read(&v->find->at, from, &out_of));
+    return add_slab(v, i, &into, &out_of);
+  }
   if (!status && H5Sget_select_type(to) != H5S_SEL_NONE) {
     status = dm_selection_read(&v->find->at, to, "", &mine);
     if (!status) status = dm_selection_read(&v->find->at, from, "a source of it ", &theirs);
@@ -492,20 +515,30 @@ static dm_status finish(virtual *v, hid_t set) {
   return DM_OK;
 }
 
+/* Whether the source of the first mapping has more than two dimensions. */
+static bool has_deep_source(const virtual *v, size_t count) {
+  DM_H5_HELD hid_t from = count > 0 ? H5Pget_virtual_srcspace(v->creation, 0) : -1;
+  const int rank = from < 0 ? 0 : H5Sget_simple_extent_ndims(from);
+  H5Eclear2(H5E_DEFAULT);
+  return rank > 2;
+}
+
 static dm_status examine(virtual *v, hid_t set) {
   dm_dataset *find = v->find;
   size_t count = 0;
   int64_t elements;
   if (H5Pget_virtual_count(v->creation, &count) < 0) return unreadable(v);
+  dm_axes axes;
+  DM_TRY(dm_h5_extents(&find->at, set, &axes));
+  v->slabs = axes.count > 2 || has_deep_source(v, count);
+  dm_trust trust = *v->trust;
+  trust.batch &= v->slabs;
+  if (v->slabs) DM_TRY(dm_examine_lay(&trust, &axes, find));
   for (size_t i = 0; i < count; i++) {
     if (i % BLOCK == FEW) examine_ahead(v, i, count);
     DM_TRY(read_mapping(v, i));
   }
-  dm_axes axes;
-  DM_TRY(dm_h5_extents(&find->at, set, &axes));
-  dm_trust trust = *v->trust;
-  trust.batch = false;
-  DM_TRY(dm_examine_lay(&trust, &axes, find));
+  if (!v->slabs) DM_TRY(dm_examine_lay(&trust, &axes, find));
   if (dm_mul_overflows(find->rows, find->cols, &elements) ||
       dm_mul_overflows(elements, dm_dtype_size(find->dtype), &elements))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");

@@ -74,7 +74,7 @@ static bool is_apart(const dm_dataset *d) {
 /* Files of NumPy and PLINK, which have no datasets, have a known offset. */
 static bool is_named(const dm_dataset *d) {
   return d->at.dataset[0] == '/'
-             ? !d->by_columns
+             ? !d->by_columns || d->offset >= 0
              : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL || d->zarr ||
                                             (is_apart(d) && d->parts_offset >= 0));
 }
@@ -96,17 +96,33 @@ static bool has_sane_parts(const dm_dataset *d, int64_t bytes) {
 
 static bool has_sane_axes(const dm_dataset *d) {
   dm_dataset laid = *d;
-  const bool chunked = d->chunk_rows > 0;
+  const bool chunked = d->chunk_rows > 0 && d->layout != DM_VIRTUAL;
   if (d->axes.count == 0) return true;
   if (d->axes.count < 0 || d->axes.count > DM_AXES || d->axes.of_rows < 0 ||
-      d->axes.of_rows > d->axes.count || d->by_columns || d->layout == DM_VIRTUAL)
+      d->axes.of_rows > d->axes.count || d->by_columns)
     return false;
   for (int i = 0; i < d->axes.count; i++)
     if (d->axes.extent[i] < 0 || (d->axes.chunk[i] > 0) != chunked || d->axes.chunk[i] < 0)
       return false;
   return dm_dataset_lay(&laid, &d->axes, d->axes.of_rows) && laid.rows == d->rows &&
-         laid.cols == d->cols && laid.chunk_rows == d->chunk_rows &&
-         laid.chunk_cols == d->chunk_cols;
+         laid.cols == d->cols &&
+         (d->layout == DM_VIRTUAL ||
+          (laid.chunk_rows == d->chunk_rows && laid.chunk_cols == d->chunk_cols));
+}
+
+static bool has_sane_compound(const dm_dataset *d) {
+  const dm_compound *r = &d->compound;
+  const dm_axes axes = dm_dataset_axes(d);
+  int64_t numbers = 1;
+  if (r->apart < 0 || r->apart > 1 || r->pairs < 0 || r->pairs > 1 || r->inner < 0 ||
+      r->inner > DM_INNER || r->inner >= axes.count || r->path < 0 ||
+      r->path >= (int64_t)strlen(d->at.dataset) + 1)
+    return false;
+  for (int i = axes.count - r->inner; i < axes.count; i++)
+    if ((axes.chunk[i] != 0 && axes.chunk[i] != axes.extent[i]) ||
+        dm_mul_overflows(numbers, axes.extent[i], &numbers))
+      return false;
+  return dm_compound_is_sane(r, d->dtype, numbers) && (r->bytes == 0 || d->layout != DM_VIRTUAL);
 }
 
 static bool has_sane_leads(const dm_dataset *d) {
@@ -123,14 +139,15 @@ static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
   return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
          is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
-         is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) && is_bool(&d->zarr) &&
-         is_bool(&d->bits) && is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) &&
-         is_bool(&d->elsewhere) && is_bool(&d->no_data) && is_bool(&d->swmr) &&
-         is_bool(&d->stack) && dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
-         (unsigned)d->origin < DM_ORIGINS_END && (unsigned)d->vector <= DM_AS_ROW &&
-         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
-         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
-         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         has_sane_compound(d) && is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) &&
+         is_bool(&d->zarr) && is_bool(&d->bits) && is_bool(&d->genotypes) &&
+         (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) && is_bool(&d->no_data) &&
+         is_bool(&d->swmr) && is_bool(&d->stack) && dm_dtype_is_known(d->dtype) &&
+         (unsigned)d->layout <= DM_VIRTUAL && (unsigned)d->origin < DM_ORIGINS_END &&
+         (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
+         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 0 &&
+         d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
+         !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d) &&
          has_sane_parts(d, bytes) && (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) &&
          is_sane_meaning(d);

@@ -22,10 +22,13 @@ typedef struct dm_trust {
   dm_vector vectors;            /* how to read datasets of one dimension */
   int64_t row_axes;             /* the first axes, which are the rows; 0: of two, the first */
   dm_complex_axis complex_axis; /* of 2, of real and imaginary parts */
+  dm_fold fold;                 /* a line of numbers is a matrix */
   bool batch;                   /* with more than two axes, it is many matrices: dm_leads */
   bool by_columns;              /* many files are stacked by columns */
   const char *replaced;         /* the file that C replaces, which is no list of a part; or NULL */
   bool any_shape;               /* inside file: a part of it is taken */
+  bool literal;                 /* ... stars in names of datasets stand for themselves */
+  int laid;                     /* ... then 1 + the axes that are its rows; 0: all but the last */
   bool alone;                   /* inside file: by no further process */
   struct dm_known_files *known; /* inside file: many files are examined; or NULL (known_files.h) */
   struct dm_h5_log *log;        /* inside file: of what HDF5 reads, or NULL (hdf5_driver.h) */

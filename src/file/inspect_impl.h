@@ -94,6 +94,18 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find);
 /* Makes FIND, all of a dataset, the part of it that its name states. (examine_part.c) */
 dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find);
 
+/* Makes FIND the constant component of openPMD that GROUP is: *is. (examine_constant.c) */
+dm_status dm_examine_constant(const dm_trust *trust, int64_t group, dm_dataset *find, bool *is);
+
+/* Makes FIND, a line of numbers, the matrix that FOLD says. (examine_fold.c) */
+dm_status dm_examine_fold(const dm_fold *fold, dm_dataset *find);
+
+/* The n of n(n + 1)/2 = COUNT; 0: there is none. */
+int64_t dm_fold_side(int64_t count);
+
+/* How many of FIND's axes are the rows of the part that its name states; -1: it states none. */
+int dm_examine_part_rows(const dm_trust *trust, const dm_dataset *find);
+
 /* Examines all sources of the virtual dataset SET, whose creation list is CREATION; fills in shape
  * and FIND->composite. (examine_virtual.c) */
 dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trust,

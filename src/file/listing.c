@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "file/child.h"
 #include "file/contents.h"
+#include "file/hdf5_compound.h"
 #include "file/hdf5_has.h"
 #include "file/hdf5_type.h"
 #include "file/hdf5_use.h"
@@ -155,6 +156,8 @@ typedef struct search {
   int count[KINDS], listed[KINDS], all;
   size_t room;
   const dm_encoding *table;  /* that some datasets belong to */
+  char compounds[DM_PATH];   /* the first dataset of those that have members of numbers, ... */
+  char members[160];         /* ... and these */
   dm_status failed;          /* why the first group that cannot be examined cannot be */
   int64_t first[KINDS];      /* dm_met.object, if it is no open object */
   char name[KINDS][DM_PATH]; /* the first of each */
@@ -204,6 +207,14 @@ static kind kind_of(const dm_met *met) {
   return scale || records || met->encoding ? KINDS : VECTOR;
 }
 
+static void note_members(search *found, const dm_met *met) {
+  if (found->compounds[0] || met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return;
+  DM_H5_HELD const hid_t type = H5Dget_type(met->object);
+  if (type < 0 || H5Tget_class(type) != H5T_COMPOUND) return;
+  dm_h5_list_members(type, found->members, sizeof found->members);
+  if (found->members[0]) snprintf(found->compounds, DM_PATH, "%s", met->name);
+}
+
 static bool visit(void *context, const dm_met *met) {
   search *found = context;
   const kind what = kind_of(met);
@@ -211,6 +222,7 @@ static bool visit(void *context, const dm_met *met) {
   if (met->failed && !found->failed) found->failed = dm_status_copy(met->failed);
   if (met->failed) return false;
   if (met->encoding && met->encoding->table) found->table = met->encoding;
+  if (what == KINDS) note_members(found, met);
   if (what == KINDS) return false;
   if (++found->count[what] == 1) {
     snprintf(found->name[what], DM_PATH, "%s", met->name);
@@ -224,6 +236,9 @@ static bool visit(void *context, const dm_met *met) {
 
 static dm_status none_found(const dm_location *at, const search *found) {
   dm_status status = dm_fail_at(DM_E_INPUT, at, "holds no 2-D dataset");
+  if (found->compounds[0])
+    return dm_hint(status, "'%.300s:%.*s.MEMBER' takes a member of its compounds as a matrix: %s",
+                   at->file, SHOWN, found->compounds, found->members);
   if (found->count[VECTOR] > 0)
     return dm_hint(
         status,
@@ -384,6 +399,23 @@ static bool is_group(hid_t file, const char *path, hid_t access) {
   return object >= 0 && H5Iget_type(object) == H5I_GROUP;
 }
 
+/* DM_E_INPUT, if PATH is below a dataset of compounds: how to name their members. */
+static dm_status is_member(const dm_location *at, hid_t file, const char *path, hid_t access) {
+  char set[DM_PATH], members[200];
+  snprintf(set, sizeof set, "%s", path);
+  char *slash = strrchr(set, '/');
+  slash[slash == set] = '\0';
+  DM_H5_HELD const hid_t object = H5Oopen(file, set, access);
+  if (object < 0 || H5Iget_type(object) != H5I_DATASET) return DM_OK;
+  DM_H5_HELD const hid_t type = H5Dget_type(object);
+  if (type < 0) return DM_OK;
+  dm_h5_list_members(type, members, sizeof members);
+  if (!members[0]) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_INPUT, at, "'%.300s' is a dataset, not a group", set),
+                 "a member of its compounds follows a dot, '%.300s:%.300s.MEMBER': %s", at->file,
+                 set, members);
+}
+
 dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file, hid_t access,
                        const dm_h5_exit *leave) {
   if (leave->met)
@@ -403,6 +435,10 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file,
     dm_status_free(status);
     if (failed && is_group(file, path, access)) return failed;
     dm_status_free(failed);
+    if (failed) {
+      dm_status named = is_member(at, file, path, access);
+      if (named) return named;
+    }
     status = !failed ? dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path)
                      : dm_fail_at(DM_E_INPUT, at,
                                   "'%.300s' cannot exist: what it lies in is not a group", path);

@@ -230,7 +230,8 @@ void dm_dataset_set_memory(dm_dataset *dataset, dm_view view) {
 bool dm_dataset_is_same(const dm_dataset *a, const dm_dataset *b) {
   char names[2][DM_NAME];
   return a->device == b->device && a->inode == b->inode && a->at.row_axes == b->at.row_axes &&
-         a->at.complex_axis == b->at.complex_axis &&
+         a->at.complex_axis == b->at.complex_axis && a->at.fold.way == b->at.fold.way &&
+         a->at.fold.rows == b->at.fold.rows && a->at.fold.cols == b->at.fold.cols &&
          strcmp(dm_location_name(&a->at, names[0]), dm_location_name(&b->at, names[1])) == 0;
 }
 
@@ -259,6 +260,21 @@ const char *dm_parts_text(dm_parts where) {
   return texts[where];
 }
 
+const char *dm_fold_text(const dm_fold *fold, char text[DM_FOLD_TEXT]) {
+  static const char *const ways[] = {[DM_FOLD_ROWS] = "row after row",
+                                     [DM_FOLD_COLUMNS] = "column after column",
+                                     [DM_FOLD_LOWER] = "lower",
+                                     [DM_FOLD_UPPER] = "upper"};
+  text[0] = '\0';
+  if (fold->way == DM_FOLD_ROWS || fold->way == DM_FOLD_COLUMNS)
+    snprintf(text, DM_FOLD_TEXT, "a line of numbers as %lld x %lld, %s", (long long)fold->rows,
+             (long long)fold->cols, ways[fold->way]);
+  else if (fold->way != DM_NOT_FOLDED)
+    snprintf(text, DM_FOLD_TEXT, "the %s triangle of a symmetric matrix, row after row",
+             ways[fold->way]);
+  return text;
+}
+
 void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const done[DM_MISSING_END] = {"refused",
                                                    "read as NaN",
@@ -268,9 +284,15 @@ void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t 
                                                    "left out with their observations"};
   const dm_meaning *m = &dataset->meaning;
   const bool says = m->found;
-  const char *complex = dm_parts_text(dataset->parts);
-  snprintf(text, (size_t)size, "%s%s%s%s%s", complex, complex[0] && m->text[0] ? "; " : "", m->text,
-           says ? "; missing values are " : "", says ? done[m->missing] : "");
+  const char *complex = dataset->compound.pairs
+                            ? "complex: two equal members are real and imaginary parts"
+                            : dm_parts_text(dataset->parts);
+  char folded[DM_FOLD_TEXT];
+  dm_fold_text(&dataset->at.fold, folded);
+  snprintf(text, (size_t)size, "%s%s%s%s%s%s%s", folded,
+           folded[0] && (complex[0] || m->text[0]) ? "; " : "", complex,
+           complex[0] && m->text[0] ? "; " : "", m->text, says ? "; missing values are " : "",
+           says ? done[m->missing] : "");
 }
 
 /* Appends to TEXT, which stays terminated. */
@@ -290,6 +312,10 @@ void dm_dataset_describe(const dm_dataset *dataset, char *text, int64_t size) {
   if (is_wrapped(dataset, &source)) dataset = &source;
   static const char *const layouts[] = {"contiguous", "chunked", "compact", "virtual"};
   int64_t used = 0;
+  if (dataset->composite && dataset->composite->sources == 0) {
+    append(text, size, &used, "one number for all elements");
+    return;
+  }
   append(text, size, &used, layouts[dataset->layout]);
   if (dataset->layout == DM_CHUNKED) {
     char shape[64];

@@ -6,6 +6,7 @@
 #include "core/copy.h"
 #include "file/batch.h"
 #include "file/chunk_facts.h"
+#include "file/hdf5_compound.h"
 #include "file/read_impl.h"
 #include "file/zarr.h"
 
@@ -14,24 +15,27 @@ enum { MOST_STORED = 4 /* times the room of a chunk: blocks of Blosc2 that are n
 struct dm_chunks {
   dm_axes axes;
   dm_chunk_filter filter;
-  int64_t across;         /* chunks in a row */
-  int64_t bytes;          /* bytes of a chunk */
-  bool whole_only;        /* chunks across the border are stored without filters */
-  unsigned char fill[16]; /* an element of chunks that were never written */
-  dm_zarr_chunks *zarr;   /* or NULL */
+  int64_t across;       /* chunks in a row */
+  int64_t bytes;        /* bytes of a chunk */
+  int64_t numbers;      /* bytes of its numbers, if they are inside of its elements */
+  bool whole_only;      /* chunks across the border are stored without filters */
+  void *fill;           /* an element of chunks that were never written, ... */
+  int64_t each;         /* ... and its bytes */
+  dm_zarr_chunks *zarr; /* or NULL */
 };
 
 /* An element of complex numbers whose parts are paired is two of the file. */
 static void pair_fill(const dm_dataset *d, struct dm_chunks *chunks) {
   const size_t half = (size_t)dm_dtype_size(d->dtype) / 2;
-  if (d->parts == DM_PARTS_PAIRED) memcpy(chunks->fill + half, chunks->fill, half);
+  if (d->parts == DM_PARTS_PAIRED && d->compound.bytes == 0)
+    memcpy((char *)chunks->fill + half, chunks->fill, half);
 }
 
 static dm_status read_zarr(dm_reader *reader, struct dm_chunks *chunks) {
   DM_TRY(dm_zarr_chunks_open(&reader->dataset, &chunks->zarr));
   const dm_zarr *zarr = dm_zarr_of(chunks->zarr);
   chunks->filter = zarr->filter;
-  memcpy(chunks->fill, zarr->fill, sizeof chunks->fill);
+  memcpy(chunks->fill, zarr->fill, (size_t)chunks->each);
   pair_fill(&reader->dataset, chunks);
   reader->raw = true;
   return DM_OK;
@@ -44,8 +48,8 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   unsigned options = 0;
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   DM_H5_HELD hid_t creation = H5Dget_create_plist(reader->set);
-  if (paired) stored.chunk[stored.count - 1] = 2;
-  if (creation < 0 || !dm_h5_chunk_shape(creation, &axes) ||
+  if (paired) axes.extent[axes.count - 1] = stored.chunk[stored.count - 1] = 2;
+  if (creation < 0 || !dm_h5_matrix_chunks(d, creation, &axes) ||
       memcmp(axes.chunk, stored.chunk, sizeof axes.chunk) != 0)
     return dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
   if (H5Pget_chunk_opts(creation, &options) < 0)
@@ -74,7 +78,12 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
   struct dm_chunks *chunks = reader->chunks;
   chunks->axes = dm_dataset_axes(d);
   chunks->across = dm_side_chunks(dm_axes_side(&chunks->axes, 1));
-  chunks->bytes = d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
+  if (!dm_dataset_stored(d, d->chunk_rows, d->chunk_cols, &chunks->bytes))
+    return dm_fail_at(DM_E_BUG, &d->at, "has chunks of too many bytes");
+  chunks->numbers = d->compound.apart ? d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype) : 0;
+  chunks->each = d->compound.bytes > 0 ? d->compound.bytes : dm_dtype_size(d->dtype);
+  DM_TRY(dm_buffer_alloc(chunks->each, &chunks->fill));
+  memset(chunks->fill, 0, (size_t)chunks->each);
   if (d->zarr) return read_zarr(reader, chunks);
   if (d->few.chunks > 0)
     dm_few_chunks_filter(&d->few, &chunks->filter);
@@ -85,6 +94,7 @@ dm_status dm_reader_open_chunks(dm_reader *reader) {
 
 void dm_reader_close_chunks(dm_reader *reader) {
   if (reader->chunks) dm_zarr_chunks_close(reader->chunks->zarr);
+  if (reader->chunks) free(reader->chunks->fill);
   free(reader->chunks);
 }
 
@@ -107,7 +117,7 @@ static dm_status read_find_place(const dm_reader *reader, dm_chunk_place *place)
 }
 
 static void fill_chunk(const dm_reader *reader, void *data) {
-  size_t size = (size_t)dm_dtype_size(reader->dataset.dtype);
+  size_t size = (size_t)reader->chunks->each;
   for (char *at = data, *end = at + reader->chunks->bytes; at < end; at += size)
     memcpy(at, reader->chunks->fill, size);
 }
@@ -148,7 +158,8 @@ int64_t dm_reader_chunk_number(const dm_reader *reader, int64_t down, int64_t ri
 }
 
 int64_t dm_reader_chunk_room(const dm_reader *reader) {
-  return dm_chunk_filter_room(&reader->chunks->filter, reader->chunks->bytes);
+  return dm_max(dm_chunk_filter_room(&reader->chunks->filter, reader->chunks->bytes),
+                reader->chunks->numbers);
 }
 
 dm_status dm_reader_find_chunk(const dm_reader *reader, int64_t number, dm_chunk_place *place) {
@@ -210,6 +221,29 @@ static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *plac
                     (long long)place->row, (long long)place->col);
 }
 
+static void exchange(dm_scratch *scratch) {
+  void *memory = scratch->memory[0];
+  const int64_t bytes = scratch->bytes[0];
+  scratch->memory[0] = scratch->memory[1];
+  scratch->bytes[0] = scratch->bytes[1];
+  scratch->memory[1] = memory;
+  scratch->bytes[1] = bytes;
+}
+
+/* Takes the numbers out of the elements of a chunk. */
+static dm_status take_numbers(const dm_reader *reader, dm_scratch *scratch) {
+  const dm_dataset *d = &reader->dataset;
+  const int64_t each = dm_dataset_each(d), count = d->chunk_rows * d->chunk_cols / each;
+  const int64_t bytes = each * dm_dtype_size(d->dtype);
+  const int64_t reals = dm_compound_reals(&d->compound);
+  DM_TRY(dm_scratch_grow(scratch, 1, dm_reader_chunk_room(reader)));
+  if (!dm_compound_gather(&d->compound, dm_dtype_real(d->dtype), scratch->memory[0],
+                          d->compound.bytes, count, 0, reals, scratch->memory[1], bytes))
+    return dm_reader_inexact(reader);
+  exchange(scratch);
+  return DM_OK;
+}
+
 static dm_status undo_filters(const dm_reader *reader, const dm_chunk_place *place,
                               uint32_t skipped, dm_scratch *scratch) {
   const struct dm_chunks *chunks = reader->chunks;
@@ -240,6 +274,7 @@ dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
     DM_TRY(read_stored(reader, place, scratch->memory[0], &skipped));
     DM_TRY(undo_filters(reader, place, skipped, scratch));
   }
+  if (d->compound.apart) DM_TRY(take_numbers(reader, scratch));
   if (d->swapped) dm_swap_bytes(scratch->memory[0], d->dtype, d->chunk_rows * d->chunk_cols);
   return DM_OK;
 }

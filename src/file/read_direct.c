@@ -191,9 +191,9 @@ enum {
 /* Whether rows of the file can be used as they are. */
 static bool is_usable(const dm_dataset *d, dm_dtype dtype) {
   const int64_t size = dm_dtype_size(d->dtype), bytes = d->rows * d->cols * size;
-  return d->offset >= 0 && !d->memory.base && !d->by_columns && !d->genotypes && !d->swapped &&
-         d->dtype == dtype && !d->meaning.active && d->offset % size == 0 &&
-         d->offset + bytes <= d->file_bytes;
+  return d->offset >= 0 && !d->memory.base && !d->by_columns && !d->genotypes &&
+         !d->compound.apart && !d->swapped && d->dtype == dtype && !d->meaning.active &&
+         d->offset % size == 0 && d->offset + bytes <= d->file_bytes;
 }
 
 /* Whether the patches are bands of whole rows, which then cover the matrix. */

@@ -1,14 +1,18 @@
 #include "core/checked.h"
+#include "file/hdf5_compound.h"
 #include "file/hdf5_type.h"
 #include "file/read_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes of HDF5's chunk cache for a dataset, and for each of many sources. */
 enum { CACHE_LIMIT = 1 << 28, SOURCE_CACHE_LIMIT = 1 << 22, SLOTS_PER_CHUNK = 10 };
 
 static int64_t bytes_per_chunk(const dm_dataset *d) {
-  return d->chunk_rows * d->chunk_cols * dm_dtype_size(d->dtype);
+  int64_t bytes = 0;
+  (void)dm_dataset_stored(d, d->chunk_rows, d->chunk_cols, &bytes); /* as inspected */
+  return dm_max(1, bytes);
 }
 
 /* Room for a row of chunks, so that narrow rectangles do not unpack chunks repeatedly. */
@@ -32,6 +36,19 @@ static bool is_shape(const dm_axes *now, const dm_axes *before, bool grows) {
   return now->count == before->count;
 }
 
+/* Whether TYPE is that of elements as they were inspected. */
+static dm_status check_compound(dm_reader *reader, int rank) {
+  const dm_dataset *d = &reader->dataset;
+  const bool pair = d->parts == DM_PARTS_PAIRED;
+  dm_dataset now = {.at = d->at, .compound.path = d->compound.path};
+  const dm_trust trust = {.complex_axis = dm_dtype_is_complex(d->dtype) && !pair ? DM_COMPLEX_AUTO
+                                                                                 : DM_COMPLEX_NONE};
+  DM_TRY(dm_h5_read_compound(&trust, reader->type, rank, &now));
+  return memcmp(&now.compound, &d->compound, sizeof now.compound) == 0 && now.swapped == d->swapped
+             ? DM_OK
+             : dm_fail_at(DM_E_IO, &d->at, "changed since it was inspected");
+}
+
 /* The dataset must be as inspected: the size of the staging memory depends on it. */
 static dm_status check_dataset(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
@@ -42,9 +59,11 @@ static dm_status check_dataset(dm_reader *reader) {
   dm_axes before = dm_dataset_axes(d), now;
   bool bfloat16;
   if (stored != d->dtype) before.extent[before.count - 1] = 2;
-  DM_TRY(dm_h5_extents(&d->at, reader->set, &now));
+  DM_TRY(dm_h5_matrix_extents(d, reader->set, &now));
   reader->type = H5Dget_type(reader->set);
   if (reader->type < 0) return dm_h5_fail(DM_E_IO, &d->at, "its element type cannot be read");
+  if (d->compound.bytes > 0 && is_shape(&now, &before, d->swmr))
+    return check_compound(reader, now.count - d->compound.inner);
   DM_TRY(dm_h5_is_bfloat16(&d->at, reader->set, reader->type, &bfloat16));
   if (!dm_h5_read_type(reader->type, bfloat16, &dtype, &swapped, text) || dtype != stored ||
       swapped != d->swapped || !is_shape(&now, &before, d->swmr) ||
@@ -58,6 +77,7 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   const dm_dataset *d = &reader->dataset;
   const bool undo = d->layout == DM_CHUNKED && !(d->filters & DM_FILTER_OTHER);
   void *handle = NULL;
+  char name[DM_PATH];
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
   DM_TRY(undo ? dm_h5_open_observed(&d->at, d->swmr, false, NULL, &reader->file, &reader->observer)
               : dm_h5_open_as(&d->at, &(dm_h5_opening){.swmr = d->swmr}, &reader->file));
@@ -67,7 +87,7 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   reader->access = dm_h5_access(d->elsewhere, &reader->leave);
   if (reader->access < 0) return dm_h5_fail(DM_E_IO, &d->at, "no access list");
   DM_TRY(set_cache(reader));
-  reader->set = H5Dopen2(reader->file, d->at.dataset, reader->access);
+  reader->set = H5Dopen2(reader->file, dm_h5_set_name(d, name), reader->access);
   if (reader->set < 0) return dm_h5_fail(DM_E_IO, &d->at, "the dataset cannot be opened again");
   DM_TRY(check_dataset(reader));
   return undo && !reader->chunks ? dm_reader_open_chunks(reader) : DM_OK;
@@ -117,6 +137,27 @@ static int64_t add_side(dm_side side, dm_line line, int64_t i, int64_t count, in
     box->count[first + a] = (hsize_t)number[a];
   }
   return size;
+}
+
+dm_status dm_reader_load_elements(const dm_reader *reader, int64_t first, int64_t count,
+                                  void *memory) {
+  DM_H5_ALONE;
+  const dm_dataset *d = &reader->dataset;
+  const dm_axes axes = dm_dataset_axes(d);
+  const dm_side all = {.count = axes.count - d->compound.inner, .extent = axes.extent};
+  dm_box box;
+  DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
+  for (int64_t i = 0, some; i < count; i += some) {
+    some = add_side(all, (dm_line){first, 1}, i, count, 0, &box);
+    const hsize_t number = (hsize_t)some;
+    DM_H5_HELD hid_t space = -1;
+    DM_TRY(dm_h5_select(d, reader->set, &box, &space));
+    DM_H5_HELD hid_t packed = H5Screate_simple(1, &number, NULL);
+    if (packed < 0 || H5Dread(reader->set, reader->type, packed, space, H5P_DEFAULT,
+                              (char *)memory + i * d->compound.bytes) < 0)
+      return dm_h5_fail(DM_E_IO, &d->at, "its elements cannot be read");
+  }
+  return DM_OK;
 }
 
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,

@@ -134,6 +134,25 @@ dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col,
 dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
                                int64_t cols, void *memory);
 
+/* Reads COUNT elements of a dataset of compounds, from number FIRST on, with HDF5. */
+dm_status dm_reader_load_elements(const dm_reader *reader, int64_t first, int64_t count,
+                                  void *memory);
+
+/* dm_reader_fetch_hdf5 of compounds, in any layout; SCRATCH's second memory holds what is read.
+ * (read_compounds.c) */
+dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_line down, int64_t rows,
+                                    dm_line right, int64_t cols, dm_scratch *scratch, void *memory);
+
+/* DM_E_INPUT: a whole number in a compound is larger than those that f64 holds. */
+dm_status dm_reader_inexact(const dm_reader *reader);
+
+/* Whether elements of the file are no numbers of the matrix, or cannot be selected by HDF5 as
+ * these. */
+static inline bool dm_reader_has_compounds(const dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  return d->compound.bytes > 0 && (d->compound.apart || d->offset < 0);
+}
+
 /* The same of a dataset whose complex numbers are apart (read_parts.c). */
 dm_status dm_reader_fetch_parts(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
                                 int64_t cols, void *memory);

@@ -20,7 +20,8 @@ static bool is_direct(const dm_reader *reader) {
 /* Whether columns are so close that what is between them is read, too. */
 static bool takes_between(const dm_reader *reader, const dm_request *request) {
   const int64_t step = request->cols.step;
-  if (reader->dataset.genotypes) return false; /* they are unpacked one by one */
+  if (reader->dataset.genotypes || dm_reader_has_compounds(reader))
+    return false; /* they are unpacked one by one */
   return step > 1 && step <= DM_READ_BETWEEN / dm_dtype_size(reader->dataset.dtype);
 }
 
@@ -34,8 +35,8 @@ static bool takes_run(const dm_reader *reader, const dm_request *request) {
   const dm_dataset *d = &reader->dataset;
   const int64_t size = dm_dtype_size(d->dtype), wide = DM_READ_BETWEEN / size / request->rows.step;
   const bool apart = request->part.cols < d->cols || request->rows.step > 1; /* the rows */
-  return is_direct(reader) && !reader->reals && !d->genotypes && !d->memory.base &&
-         !reader->empty && request->part.rows > 1 && apart && d->cols <= wide &&
+  return is_direct(reader) && !reader->reals && !d->genotypes && !d->compound.apart &&
+         !d->memory.base && !reader->empty && request->part.rows > 1 && apart && d->cols <= wide &&
          (request->cols.step == 1 || takes_between(reader, request));
 }
 
@@ -43,11 +44,11 @@ static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
   dm_dtype dtype = reader->dataset.dtype;
   const bool steps = request->rows.step > 1 || request->cols.step > 1;
   if (request->cols.step > 1 || (steps && reader->missed)) return false;
-  if (!is_direct(reader) || reader->empty || reader->dataset.genotypes || reader->dataset.swapped ||
-      reader->as != dtype || reader->dataset.centering ||
-      !dm_meaning_only_scans(&reader->dataset.meaning) || reader->through != DM_DTYPE_NONE ||
-      (request->conjugate && dm_dtype_is_complex(dtype)) || request->picks ||
-      takes_run(reader, request))
+  if (!is_direct(reader) || reader->empty || reader->dataset.genotypes ||
+      reader->dataset.compound.apart || reader->dataset.swapped || reader->as != dtype ||
+      reader->dataset.centering || !dm_meaning_only_scans(&reader->dataset.meaning) ||
+      reader->through != DM_DTYPE_NONE || (request->conjugate && dm_dtype_is_complex(dtype)) ||
+      request->picks || takes_run(reader, request))
     return false;
   for (int64_t i = 0; i < request->count; i++) {
     const dm_view view = dm_request_view(request, i);
@@ -142,6 +143,8 @@ static dm_status fetch(const dm_reader *reader, const dm_request *request, dm_re
     return dm_reader_fetch_parts(reader, down, piece.rows, right, piece.cols, memory);
   if (reader->dataset.genotypes)
     return dm_reader_fetch_genotypes(reader, down, piece.rows, right, piece.cols, scratch, memory);
+  if (dm_reader_has_compounds(reader))
+    return dm_reader_fetch_compounds(reader, down, piece.rows, right, piece.cols, scratch, memory);
   if (!is_direct(reader))
     return dm_reader_fetch_hdf5(reader, down, piece.rows, right, piece.cols, memory);
   dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);

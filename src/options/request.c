@@ -37,6 +37,7 @@ static void set_lines(dm_settings *s, bool of_rows) {
 void dm_request_gram(dm_settings *s, bool of_rows) {
   s->gram = true;
   s->row_axes[1] = s->row_axes[0];
+  s->fold[1] = s->fold[0];
   s->complex_axes[1] = s->complex_axes[0];
   set_lines(s, of_rows);
   if (!s->grm) return;
@@ -241,6 +242,7 @@ static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_locat
     trust.missing = DM_MISSING_REFUSED; /* no means are taken of an old C, nor of vectors */
   trust.row_axes = location->row_axes;
   trust.complex_axis = location->complex_axis;
+  trust.fold = location->fold;
   DM_TRY(dm_file_inspect(location, &trust, dataset, provenance));
   char text[256], name[DM_NAME], shape[DM_SHAPE_TEXT];
   if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
@@ -286,8 +288,11 @@ dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, con
   dm_location location;
   double number;
   DM_TRY(dm_value_location(operand, &location));
+  if (dm_given(s, x == 0 ? "shape-a" : "shape-b") && dm_given(s, x == 0 ? "packed-a" : "packed-b"))
+    return dm_fail(DM_E_USAGE, "--shape-%c and --packed-%c cannot be combined", "ab"[x], "ab"[x]);
   location.row_axes = s->row_axes[x];
   location.complex_axis = complex_axis_of(s, x);
+  location.fold = s->fold[x];
   dm_status status = inspect(s, log, &location, true, dataset, NULL);
   if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
     return dm_hint(status,
@@ -590,6 +595,7 @@ static dm_status describe(const dm_settings *s, const dm_log *log, const dm_loca
   dm_dataset dataset = {.composite = NULL};
   dm_location location = *at;
   location.complex_axis = (dm_complex_axis)s->complex_axis;
+  location.fold = s->fold[0];
   dm_status status = dm_request_inspect_at(s, log, &location, &dataset, provenance);
   if (!status) status = dm_info_dataset(&dataset, provenance, record);
   dm_dataset_free(&dataset);
@@ -626,7 +632,7 @@ dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const cha
   dm_location at;
   *found = false;
   DM_TRY(dm_location_parse(operand, &at));
-  if (at.dataset[0] || at.part[0] || dm_location_is_stack(&at))
+  if (at.dataset[0] || at.part[0] || dm_location_is_stack(&at) || s->fold[0].way != DM_NOT_FOLDED)
     return describe(s, log, &at, record);
   DM_FREED dm_listing *listing = NULL;
   DM_TRY(dm_buffer_table(1, &listing));

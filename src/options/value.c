@@ -382,6 +382,35 @@ static dm_status set_chunk(const dm_value *value, const char *text, void *settin
   return DM_OK;
 }
 
+/* ROWSxCOLS, row after row, or ROWSxCOLS,columns. */
+static dm_status set_shape(const dm_value *value, const char *text, void *settings) {
+  dm_fold *fold = place(value, settings);
+  char rows[32], cols[32];
+  const char *times = strchr(text, 'x'), *comma = times ? strchr(times, ',') : NULL;
+  const char *end = comma ? comma : text + strlen(text);
+  dm_fold f = {.way = !comma || strcmp(comma, ",rows") == 0 ? DM_FOLD_ROWS
+                      : strcmp(comma, ",columns") == 0      ? DM_FOLD_COLUMNS
+                                                            : DM_NOT_FOLDED};
+  snprintf(rows, sizeof rows, "%.*s", times ? (int)(times - text) : 0, text);
+  snprintf(cols, sizeof cols, "%.*s", times ? (int)(end - times - 1) : 0, times ? times + 1 : "");
+  if (!times || times - text >= (long)sizeof rows || end - times > (long)sizeof cols ||
+      !dm_parse_count(rows, &f.rows) || !dm_parse_count(cols, &f.cols) || f.rows < 1 ||
+      f.cols < 1 || f.way == DM_NOT_FOLDED)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a shape ROWSxCOLS", text),
+                   "for example 300x400, for numbers that are stored row after row, or "
+                   "300x400,columns");
+  *fold = f;
+  return DM_OK;
+}
+
+static dm_status set_packed(const dm_value *value, const char *text, void *settings) {
+  dm_fold *fold = place(value, settings);
+  if (strcmp(text, "lower") != 0 && strcmp(text, "upper") != 0)
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no triangle", text), "lower or upper");
+  *fold = (dm_fold){.way = text[0] == 'l' ? DM_FOLD_LOWER : DM_FOLD_UPPER};
+  return DM_OK;
+}
+
 static dm_status set_level(const dm_value *value, const char *text, void *settings) {
   int64_t level;
   if (!dm_parse_count(text, &level) || level < 1 || level > 9)
@@ -515,6 +544,10 @@ const dm_value dm_values[] = {
     {"as-row", dm_value_set_flag, AT(as_row)},
     {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},
     {"row-axes-b", dm_value_set_count, AT(row_axes[1]), .least = 1},
+    {"shape-a", set_shape, AT(fold[0])},
+    {"shape-b", set_shape, AT(fold[1])},
+    {"packed-a", set_packed, AT(fold[0])},
+    {"packed-b", set_packed, AT(fold[1])},
     {"complex-axis", dm_value_set_choice, AT(complex_axis), .initial = "auto", .choices = complex_axes},
     {"complex-axis-a", dm_value_set_choice, AT(complex_axes[0]), .initial = "auto", .choices = complex_axes},
     {"complex-axis-b", dm_value_set_choice, AT(complex_axes[1]), .initial = "auto", .choices = complex_axes},

@@ -78,6 +78,7 @@ typedef struct dm_settings {
   int missing, stack;
   char missing_value[DM_MISSING_TEXT];
   int64_t row_axes[2];               /* of A and B */
+  dm_fold fold[2];                   /* the same */
   int complex_axis, complex_axes[2]; /* dm_complex_axis: of all files; of A and B, if not AUTO */
   int64_t batch; /* entries of A, B and C in memory, or of a plan without files */
   /* the file of C */

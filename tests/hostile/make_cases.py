@@ -181,14 +181,11 @@ def types(cases):
         ("opaque", two("V8"), "opaque bytes"),
         ("longdouble", two(np.longdouble), "floats of an unknown format"),
         ("opaque2", two("V2"), "opaque bytes"),  # bfloat16 of ml_dtypes, or any other opaque type
-        ("xy", two([("x", "f8"), ("y", "f8")]), "compounds that are no complex numbers"),
-        ("i_r", two([("i", "f8"), ("r", "f8")]), "compounds that are no complex numbers"),
-        ("mixed", two([("r", "f4"), ("i", "f8")]), "compounds that are no complex numbers"),
-        ("int_pair", two([("r", "i4"), ("i", "i4")]), "compounds that are no complex numbers"),
-        ("three", two([("r", "f4"), ("i", "f4"), ("k", "f4")]), "compounds that are no complex"),
-        ("arrays", two([("r", "f4", (2,)), ("i", "f4", (2,))]), "compounds that are no complex"),
-        ("padded", two({"names": ["r", "i"], "formats": ["f4", "f4"], "offsets": [0, 8],
-                        "itemsize": 16}), "compounds that are no complex numbers"),
+        ("mixed", two([("r", "f4"), ("i", "f8")]), "compounds of several members"),
+        ("wide_pair", two([("r", "i8"), ("i", "i8")]), "parts of 64-bit integers"),
+        ("text_member", two([("r", "f8"), ("t", "S3")]), "compounds of several members"),
+        ("three", two([("r", "f4"), ("i", "f4"), ("k", "f4")]), "compounds of several members"),
+        ("arrays", two([("r", "f4", (2,)), ("i", "f4", (2,))]), "r (2 f32), i (2 f32)"),
     ):
         with cases.hdf5(f"type_{name}.h5", 3, fragment, "/a") as file:
             file["a"] = data
@@ -495,10 +492,10 @@ def candidates(cases):
         case(listed, data(kind), f"3 x 4 {listed}")
     case("longdouble", data("longdouble"), "3 x 4 128-bit floats of an unknown format")
     case("compound", lambda f: f.__setitem__("X", np.zeros((3, 4), [("x", "f8"), ("y", "f8")])),
-         "3 x 4 compounds that are no complex numbers")
+         "3 x 4 c128")
     case("opaque", lambda f: f.__setitem__("X", np.zeros((3, 4), "V2")), "3 x 4 opaque bytes")
-    case("arrays", lambda f: f.create_dataset("X", (3,), "(4,)f8"), "3 arrays")
-    case("array", lambda f: f.create_dataset("X", (), "(3,4)f8"), "single value arrays")
+    case("arrays", lambda f: f.create_dataset("X", (3,), "(4,)f8"), "3 arrays of 4 f64")
+    case("array", lambda f: f.create_dataset("X", (), "(3,4)f8"), "single value arrays of 3 x 4 f64")
     case("sequences", lambda f: f.create_dataset("X", (3, 4), h5py.vlen_dtype("f8")), "3 x 4 sequences")
     case("cube", lambda f: f.__setitem__("X", MATRIX[None]), "1 x 3 x 4 f64")
     case("stack", lambda f: f.__setitem__("X", np.zeros((2, 3, 4, 5), "i2")), "2 x 3 x 4 x 5 i16")
@@ -546,7 +543,7 @@ def candidates(cases):
     with cases.hdf5("frame.h5", 3, "holds no 2-D dataset") as file:
         file["df/axis0"], file["df/values"] = np.arange(3), np.arange(3.0)
         file["df"].attrs["pandas_type"] = np.bytes_("series")
-    with cases.hdf5("constant.h5", 3, "is a group that holds one number for all elements (a constant component of openPMD)", "/E/x") as file:
+    with cases.hdf5("constant.h5", 0, "3 x 4 f64", "/E/x") as file:
         file.require_group("E/x").attrs.update({"value": 2.0, "shape": np.array([3, 4], "u8"), "unitSI": 1.0})
     # Labels of rows and columns make no sparse matrix of a matrix.
     with cases.hdf5("labels.h5", 0, "3 x 4 f64") as file:
