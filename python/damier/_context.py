@@ -24,7 +24,7 @@ from ._handle import Handle
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._meaning import check_meaning
 from ._numbers import EXACT, common_type, is_whole_type
-from ._options import DTYPE_OF_TYPE, is_zero, texts, type_name
+from ._options import DTYPE_OF_TYPE, is_zero, text_of, texts, type_name
 from ._progress import Progress
 from ._record import Record
 from ._reduced import arrays_of, reduces
@@ -84,6 +84,7 @@ class Context(Handle):
         self._row_axes = {x: by_name.get(f"row_axes_{'b' if x in 'by' else 'a'}") for x in "abxy"}
         self._complex_axes = {x: by_name.get(f"complex_axis_{'b' if x in 'by' else 'a'}") for x in "abxy"}
         self._complex_axes["all"] = options.get("complex_axis")
+        self._folds = {x: {key: by_name.get(f"{key}_{x}") for key in ("shape", "packed")} for x in "ab"}
         self.in_use = threading.RLock()
         self.process = os.getpid()
         super().__init__(comm, progress, options)
@@ -419,7 +420,30 @@ class Context(Handle):
         except ValueError:  # rows of different lengths, which are refused later
             return given
 
+    @contextmanager
+    def _folded(self, name: str) -> Iterator[None]:
+        """What is stated of a line of numbers is stated of A: of B, instead."""
+        mine, others = ({f"{key}-a": value for key, value in self._folds[x].items() if value is not None} for x in "ba")
+        if name not in "by" or not (mine or others):
+            yield
+            return
+        try:
+            for key in others:
+                self._set(key, None)
+            for key, value in mine.items():
+                self._set(key, text_of(key, value))
+            yield
+        finally:
+            for key in mine:
+                self._set(key, None)
+            for key, value in others.items():
+                self._set(key, text_of(key, value))
+
     def _described(self, location: str, name: str) -> Record:
+        with self._folded(name):
+            return self._described_alike(location, name)
+
+    def _described_alike(self, location: str, name: str) -> Record:
         own, of_all = self._complex_axes[name], self._complex_axes["all"]
         if own is None:
             return self.info(location)

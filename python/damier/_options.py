@@ -70,7 +70,7 @@ def text_of(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{key}={_number(part)}" for key, part in value.items())
     if isinstance(value, (tuple, list)):
-        return ("x" if name in ("grid", "chunk") else ",").join(_number(part) for part in value)
+        return ("x" if name in ("grid", "chunk", "shape-a", "shape-b") else ",").join(_number(part) for part in value)
     return _number(value)
 
 

@@ -55,6 +55,10 @@ class ProductOptions(TypedDict, total=False):
     """read a 1-D dataset as a matrix with one row."""
     row_axes_a: SupportsIndex | None
     """flatten A, or X: its first N dimensions are the rows, the others the columns."""
+    shape_a: str | Sequence[int] | None
+    """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
+    packed_a: Literal["lower", "upper"] | None
+    """A, or X, is a 1-D dataset of the lower or upper triangle of a symmetric matrix, row after row, with its diagonal."""
     complex_axis: Literal["auto", "last", "first", "none"] | None
     """the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)."""
     complex_axis_a: Literal["auto", "last", "first", "none"] | None
@@ -156,6 +160,10 @@ class MultiplyOptions(ProductOptions, total=False):
     """divide the product by its number of terms, or by one less."""
     row_axes_b: SupportsIndex | None
     """the same for B."""
+    shape_b: str | Sequence[int] | None
+    """the same for B."""
+    packed_b: Literal["lower", "upper"] | None
+    """the same for B."""
     complex_axis_b: Literal["auto", "last", "first", "none"] | None
     """the same for B alone."""
     beta: complex | SupportsFloat | None
@@ -194,6 +202,10 @@ class CorOptions(ProductOptions, total=False):
     """leave out the diagonal of C, what a line has in common with itself."""
     row_axes_b: SupportsIndex | None
     """the same for B."""
+    shape_b: str | Sequence[int] | None
+    """the same for B."""
+    packed_b: Literal["lower", "upper"] | None
+    """the same for B."""
 
 
 class CovOptions(CorOptions, total=False):
@@ -226,6 +238,10 @@ class SvdOptions(TypedDict, total=False):
     """read a 1-D dataset as a matrix with one row."""
     row_axes_a: SupportsIndex | None
     """flatten A, or X: its first N dimensions are the rows, the others the columns."""
+    shape_a: str | Sequence[int] | None
+    """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
+    packed_a: Literal["lower", "upper"] | None
+    """A, or X, is a 1-D dataset of the lower or upper triangle of a symmetric matrix, row after row, with its diagonal."""
     complex_axis: Literal["auto", "last", "first", "none"] | None
     """the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)."""
     stack: Literal["rows", "columns"] | None
@@ -330,6 +346,14 @@ class VerifyOptions(TypedDict, total=False):
     """flatten A, or X: its first N dimensions are the rows, the others the columns."""
     row_axes_b: SupportsIndex | None
     """the same for B."""
+    shape_a: str | Sequence[int] | None
+    """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
+    shape_b: str | Sequence[int] | None
+    """the same for B."""
+    packed_a: Literal["lower", "upper"] | None
+    """A, or X, is a 1-D dataset of the lower or upper triangle of a symmetric matrix, row after row, with its diagonal."""
+    packed_b: Literal["lower", "upper"] | None
+    """the same for B."""
     complex_axis: Literal["auto", "last", "first", "none"] | None
     """the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)."""
     complex_axis_a: Literal["auto", "last", "first", "none"] | None
@@ -379,6 +403,10 @@ class InfoOptions(TypedDict, total=False):
     """read a 1-D dataset as a matrix with one column."""
     as_row: bool | None
     """read a 1-D dataset as a matrix with one row."""
+    shape_a: str | Sequence[int] | None
+    """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
+    packed_a: Literal["lower", "upper"] | None
+    """A, or X, is a 1-D dataset of the lower or upper triangle of a symmetric matrix, row after row, with its diagonal."""
     complex_axis: Literal["auto", "last", "first", "none"] | None
     """the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)."""
     stack: Literal["rows", "columns"] | None
@@ -477,6 +505,14 @@ class PlanOptions(TypedDict, total=False):
     row_axes_a: SupportsIndex | None
     """flatten A, or X: its first N dimensions are the rows, the others the columns."""
     row_axes_b: SupportsIndex | None
+    """the same for B."""
+    shape_a: str | Sequence[int] | None
+    """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
+    shape_b: str | Sequence[int] | None
+    """the same for B."""
+    packed_a: Literal["lower", "upper"] | None
+    """A, or X, is a 1-D dataset of the lower or upper triangle of a symmetric matrix, row after row, with its diagonal."""
+    packed_b: Literal["lower", "upper"] | None
     """the same for B."""
     complex_axis: Literal["auto", "last", "first", "none"] | None
     """the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)."""
@@ -648,6 +684,14 @@ class ContextOptions(TypedDict, total=False):
     row_axes_a: SupportsIndex | None
     """flatten A, or X: its first N dimensions are the rows, the others the columns."""
     row_axes_b: SupportsIndex | None
+    """the same for B."""
+    shape_a: str | Sequence[int] | None
+    """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
+    shape_b: str | Sequence[int] | None
+    """the same for B."""
+    packed_a: Literal["lower", "upper"] | None
+    """A, or X, is a 1-D dataset of the lower or upper triangle of a symmetric matrix, row after row, with its diagonal."""
+    packed_b: Literal["lower", "upper"] | None
     """the same for B."""
     complex_axis: Literal["auto", "last", "first", "none"] | None
     """the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)."""

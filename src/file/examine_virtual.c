@@ -37,6 +37,7 @@ typedef struct virtual {
   dm_known_files *known; /* sources that were examined */
   dm_ahead ahead;        /* sources of the mappings that come next */
   dm_location source;    /* of the mapping that is being read */
+  dm_dataset last;       /* the source of the last one with more than two dimensions, as examined */
   bool slabs;            /* it, or its sources, have more than two dimensions */
   dm_composer made;
   dm_composer mapped; /* patches of one mapping; its sources are those that are virtual */
@@ -451,8 +452,13 @@ static dm_status add_slab(virtual *v, size_t i, const dm_slab *to, dm_slab *from
   const dm_axes axes = dm_dataset_axes(v->find);
   dm_dataset source;
   DM_TRY(locate(v, i, &v->source));
-  DM_TRY(examine_source(v, i, &v->source, DM_AS_ROW, &source));
-  dm_status status = check_type(v, &source);
+  /* One source often fills several places, one after another. */
+  const bool same = v->last.at.file[0] && strcmp(v->last.at.file, v->source.file) == 0 &&
+                    strcmp(v->last.at.dataset, v->source.dataset) == 0;
+  if (same) source = v->last;
+  if (!same) DM_TRY(examine_source(v, i, &v->source, DM_AS_ROW, &source));
+  if (!source.composite) v->last = source;
+  dm_status status = same ? DM_OK : check_type(v, &source);
   if (!status) status = dm_slab_map(&v->find->at, to, axes.of_rows, from, &source, &v->made);
   dm_dataset_free(&source);
   return status;

@@ -34,7 +34,9 @@ static void tell_values(const dm_settings *s, const dm_log *log, const dm_datase
   char text[DM_MEANING_TEXT + 128], name[DM_NAME];
   if (!tell_in_file(x)) return;
   dm_dataset_describe_meaning(x, text, sizeof text);
-  if (text[0])
+  if (text[0] && !x->meaning.text[0] && x->at.fold.way != DM_NOT_FOLDED)
+    dm_log_line(log, DM_LOG_DETAIL, "%s: %s", dm_location_name(&x->at, name), text);
+  else if (text[0])
     dm_log_applied(log, DM_LOG_DETAIL, "%s: %s", dm_location_name(&x->at, name), text);
   else if (dm_request_may_be_complex(x) && !s->raw)
     dm_log_applied(log, DM_LOG_NOTE,

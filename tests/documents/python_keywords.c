@@ -45,6 +45,8 @@ static const spelling spellings[] = {
     {"NUMBER", "SupportsFloat | Literal[\"nan\"]"},
     {"RE[,IM]", "complex | SupportsFloat"},
     {"RxC", "str | Sequence[int]"},
+    {"MxN", "str | Sequence[int]"},
+    {"TRIANGLE", "Literal[\"lower\", \"upper\"]"},
     {"PMxPNxPK", "str | Sequence[int]"},
     {"[FIRST,]...N", "str | int | Sequence[int]"},
     {"TIME", "str | float"},
