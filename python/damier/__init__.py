@@ -348,6 +348,10 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     >>> record["problem"]["m"], record["machine"]["nodes"], record["forecast"]["total_s"] > 0
     (20000, 4, True)
     """
+    expression = _product_of(a, b, None, options)
+    if expression is not None:
+        a, b, ops = expression.operands()
+        options = cast(Any, {**cast(Any, options), **ops})
     in_files = a is None or (b is not None and _all_named(a, b))
     problem = UsageError("a plan needs two operands or none") if (a is None) != (b is None) else None
     if problem is None and in_files and (out is not None or comm is not None):

@@ -28,7 +28,7 @@ from ._options import DTYPE_OF_TYPE, is_zero, text_of, texts, type_name
 from ._progress import Progress
 from ._record import Record
 from ._reduced import arrays_of, reduces
-from ._stored import StoredOperand, location_of, several
+from ._stored import Stored, StoredOperand, location_of, several
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -718,7 +718,9 @@ def _entries_of(array: Any, shape: tuple[int, ...], name: str) -> Matrix:
     return Entries(array)
 
 
-def _name_of(location: Path) -> bytes:
+def _name_of(location: Any) -> bytes:
+    if isinstance(location, Stored):
+        location = location.location
     if not isinstance(location, (str, bytes, os.PathLike)):
         raise UsageError(f"a location in a file is needed, not {type(location).__name__}",
                          hint="damier.matmul, gram, cov and cor take arrays")

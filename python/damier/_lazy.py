@@ -24,6 +24,29 @@ class Expression:
     def __rmatmul__(self, other: Any) -> Product:
         return Product(other, self)
 
+    def __mul__(self, factor: Any) -> Any:
+        return Scaled(self, factor) if isinstance(factor, numbers.Number) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Any:
+        return self * (1 / divisor)
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._extents())
+
+    def __len__(self) -> int:
+        return int(self._extents()[0])
+
+    def _extents(self) -> tuple[int, ...]:
+        extents: tuple[int, ...] = getattr(self, "shape")
+        return extents
+
     @property
     def T(self) -> Any:  # pylint: disable=invalid-name
         """Transposed."""
@@ -33,6 +56,37 @@ class Expression:
     def H(self) -> Any:  # pylint: disable=invalid-name
         """Transposed and conjugated."""
         return Transposed(self, "c")
+
+
+class Scaled(Expression):
+    """A matrix times a number, which a product takes over."""
+
+    def __init__(self, of: Any, factor: Any) -> None:
+        self.of, self.factor = of, factor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return tuple(self.of.shape)
+
+    def __mul__(self, factor: Any) -> Any:
+        return Scaled(self.of, self.factor * factor) if isinstance(factor, numbers.Number) else NotImplemented
+
+    __rmul__ = __mul__
+
+    @property
+    def T(self) -> Any:
+        return Scaled(self.of.T, self.factor)
+
+    @property
+    def H(self) -> Any:
+        return Scaled(self.of.H, self.factor.conjugate())
+
+    def __getitem__(self, key: Any) -> Any:
+        return Scaled(self.of[key], self.factor)
+
+    def __repr__(self) -> str:
+        return f"{self.factor!r} * {self.of!r}"
 
 
 class Transposed(Expression):
@@ -71,6 +125,9 @@ class Product(Expression):
     """A product that :meth:`compute` or :func:`damier.save` computes: alpha op(A) op(B) + beta C."""
 
     def __init__(self, a: Any, b: Any, alpha: Any = 1, c: Any = None, beta: Any = 1) -> None:
+        for scaled in (a, b):
+            alpha = alpha * scaled.factor if isinstance(scaled, Scaled) else alpha
+        a, b = (x.of if isinstance(x, Scaled) else x for x in (a, b))
         self.a, self.b, self.alpha, self.c, self.beta = a, b, alpha, c, beta
         shapes = [tuple(getattr(x, "shape", ())) for x in (a, b)]
         if all(len(shape) == 2 for shape in shapes) and shapes[0][1] != shapes[1][0]:
@@ -90,14 +147,8 @@ class Product(Expression):
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor: Any) -> Any:
-        return self * (1 / divisor)
-
-    def __neg__(self) -> Any:
-        return self * -1
-
     def _plus(self, c: Any, sign: int) -> Product:
-        if self.c is not None or isinstance(c, (Product, Transposed)):
+        if self.c is not None or isinstance(c, (Product, Transposed, Scaled)):
             raise UsageError("a product takes one matrix that is added, in a file or in memory", hint="compute() makes an array of a product")
         return Product(self.a, self.b, self.alpha, c, sign)
 
@@ -130,6 +181,11 @@ class Product(Expression):
 
     # ---- work ----
 
+    def operands(self) -> tuple[Any, Any, dict[str, str]]:
+        """A and B, and options with their ops."""
+        a, b = _factor(self.a), _factor(self.b)
+        return a[0], b[0], _ops_of(a, b)
+
     def compute(self, **options: Any) -> Any:
         """The product as an array; ``options`` are those of :func:`damier.matmul`."""
         return self._done(None, options)
@@ -150,7 +206,7 @@ class Product(Expression):
         if of is not None:
             return gram(a[0], output, of=of, **words)
         words = ({} if self.c is None else {"c": self.c, "beta": self.beta}) | words
-        words = {f"op_{name}": op for name, (_, op) in zip("ab", (a, b)) if op != "n"} | words
+        words = _ops_of(a, b) | words
         return matmul(a[0], b[0], output, **words)
 
 
@@ -173,6 +229,10 @@ def _factor(factor: Any) -> tuple[Any, str]:
     return (factor.compute() if isinstance(factor, Product) else factor), "n"
 
 
+def _ops_of(a: tuple[Any, str], b: tuple[Any, str]) -> dict[str, str]:
+    return {f"op_{name}": op for name, (_, op) in zip("ab", (a, b)) if op != "n"}
+
+
 def _of_itself(a: tuple[Any, str], b: tuple[Any, str]) -> str | None:
     """The lines of a matrix, if the product is that of these with each other: half of the work is enough."""
     (x, op_a), (y, op_b) = a, b
@@ -185,7 +245,7 @@ def _of_itself(a: tuple[Any, str], b: tuple[Any, str]) -> str | None:
 
 def product_of(a: Any, b: Any, c: Any, options: Any) -> Product | None:
     """The product of A and B, of which one is no matrix in a file or in memory; None: both are."""
-    if not isinstance(a, (Product, Transposed)) and not isinstance(b, (Product, Transposed)):
+    if not any(isinstance(x, (Product, Transposed, Scaled)) for x in (a, b)):
         return None
     _check_stated(options, ("op_a", "op_b"), f"{_named(a)} @ {_named(b)}")
     beta = options.get("beta")

@@ -134,6 +134,12 @@ class Lazy(InFolder):
         self.close_to("d.npy", (self.a @ self.b).T)
         self.close_to(damier.gram(a), self.a.T @ self.a)
         self.assertEqual(damier.matmul(a, b.T.T, top=2).values.shape, (7, 2))
+        self.close_to((2 * a @ (b / 4)).compute(), self.a @ self.b / 2)
+        self.close_to((-a.T[:3] @ (3 * a)).T.compute(), -3 * self.a.T @ self.a[:, :3])
+        self.close_to(((1j * a) @ b).H.compute(type="c128"), (1j * self.a @ self.b).conj().T)
+        self.assertEqual((len(a), a.T.ndim, repr(2 * a.T), (2 * a).shape), (7, 2, "2 * a.npy.T", (7, 5)))
+        self.assertEqual(damier.verify(b, damier.Stored("a.npy"), "d.npy", op_a="t", op_b="t").verification.verdict, "PASS")
+        self.assertEqual(damier.plan(a, a.T).problem.n, 7)
         for call in (lambda: damier.matmul(b.T, a, op_b="t"), lambda: (2 * (a @ b)).compute(alpha=2), lambda: (a @ b).compute(c=self.c)):
             self.assertRaisesRegex(damier.UsageError, "part of the expression", call)
         for given in (a, a.T):
