@@ -20,6 +20,7 @@ _OTHERS = {
     "lower_bound": "above", "n_components": "k, the second argument", "verbose": "progress=True", "show_progress": "progress=True",
     "check": "verify", "precision": "compute", "atol": "tolerance", "tol": "tolerance", "random_state": "seed", "standardize": "scale_a",
     "whiten": "damier.PCA(whiten=True)", "output": "out", "mem": "memory", "max_memory": "memory", "deterministic": "reproducible=True",
+    "json": "json.dump(record.to_dict(), file)", "quiet": "progress; calls print nothing by themselves", "print": "progress=True",
 }
 # Parameters, which stand beside the options.
 _PARAMETERS = ("out", "comm", "c", "of", "progress", "scores", "output", "gpus")

@@ -101,7 +101,7 @@ class ProductOptions(TypedDict, total=False):
     """threads per rank that read, unpack and pack files; 0: no such threads."""
     write_by: Literal["pwrite", "mapped", "auto"] | None
     """how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite."""
-    memory: str | Mapping[str, str | int] | None
+    memory: str | int | Mapping[str, str | int] | None
     """memory that one rank may use."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""
@@ -268,7 +268,7 @@ class SvdOptions(TypedDict, total=False):
     """threads per rank for the CPU product."""
     io_threads: SupportsIndex | None
     """threads per rank that read, unpack and pack files; 0: no such threads."""
-    memory: str | Mapping[str, str | int] | None
+    memory: str | int | Mapping[str, str | int] | None
     """memory that one rank may use."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""
@@ -566,7 +566,7 @@ class PlanOptions(TypedDict, total=False):
     """threads per rank that read, unpack and pack files; 0: no such threads."""
     write_by: Literal["pwrite", "mapped", "auto"] | None
     """how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite."""
-    memory: str | Mapping[str, str | int] | None
+    memory: str | int | Mapping[str, str | int] | None
     """memory that one rank may use."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""
@@ -741,7 +741,7 @@ class ContextOptions(TypedDict, total=False):
     """threads per rank that read, unpack and pack files; 0: no such threads."""
     write_by: Literal["pwrite", "mapped", "auto"] | None
     """how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite."""
-    memory: str | Mapping[str, str | int] | None
+    memory: str | int | Mapping[str, str | int] | None
     """memory that one rank may use."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""

@@ -52,7 +52,7 @@ static const spelling spellings[] = {
     {"TIME", "str | float"},
     {"NAME", "str"},
     {"WORDS", "str"},
-    {"host=SIZE,device=SIZE", "str | Mapping[str, str | int]"},
+    {"host=SIZE,device=SIZE", "str | int | Mapping[str, str | int]"},
     {"W.h5[:/ds]", "Any"},
 };
 
