@@ -554,6 +554,7 @@ void dm_composite_sum_up(dm_dataset *find) {
     if (dm_add_overflows(find->stored_bytes, source.stored_bytes, &find->stored_bytes))
       find->stored_bytes = INT64_MAX;
     find->filters |= source.filters;
+    if (find->names == DM_NAMES_R_I) find->names = source.names;
     if (find->origin == DM_ORIGIN_UNKNOWN) find->origin = source.origin;
     const int64_t chunk = source.chunk_rows * source.chunk_cols * dm_dtype_size(source.dtype);
     if (chunk <= largest) continue;

@@ -24,6 +24,14 @@ typedef enum dm_complex_axis {
   DM_COMPLEX_NONE
 } dm_complex_axis;
 
+/* What the members of complex numbers are called: r and i by h5py, re and im by PyTables, ... */
+typedef enum dm_complex_names {
+  DM_NAMES_R_I,
+  DM_NAMES_RE_IM,
+  DM_NAMES_REAL_IMAG,     /* MATLAB, Octave, Armadillo */
+  DM_NAMES_REAL_IMAGINARY /* hdf5r */
+} dm_complex_names;
+
 /* FILE.h5:/path/to/dataset[PART]. An empty dataset means the only 2-D dataset of the file or, after
  * inspection, a NumPy file. */
 typedef struct dm_location {
@@ -32,7 +40,8 @@ typedef struct dm_location {
   char part[DM_PATH]; /* "[0:10, ::2]", or "": all of it */
   int64_t row_axes;   /* the first dimensions, which are the rows; 0: a matrix has two */
   dm_complex_axis complex_axis;
-  dm_fold fold; /* it is a line of numbers, read as a matrix */
+  dm_fold fold;           /* it is a line of numbers, read as a matrix */
+  dm_complex_names names; /* of an output */
 } dm_location;
 
 /* DM_E_USAGE: TEXT names no file or is too long. */
@@ -129,8 +138,9 @@ typedef struct dm_dataset {
   bool swapped; /* opposite byte order to this machine's */
   bool bits;    /* bit fields of 8 bits, often booleans, read as u8 */
   dm_vector vector;
-  bool genotypes;  /* packed ones of PLINK (genotypes.h), read as i8 */
-  bool by_columns; /* column-major, only in files of NumPy and PLINK */
+  dm_complex_names names; /* if it is complex */
+  bool genotypes;         /* packed ones of PLINK (genotypes.h), read as i8 */
+  bool by_columns;        /* column-major, only in files of NumPy and PLINK */
   dm_layout layout;
   bool zarr;      /* an array of Zarr in a folder, whose chunks are files (zarr.h) */
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */

@@ -105,13 +105,16 @@ static dm_status read_type(const dm_trust *trust, hid_t set, dm_dataset *find) {
   bool bfloat16;
   DM_TRY(dm_h5_is_bfloat16(at, set, type, &bfloat16));
   const H5T_class_t kind = H5Tget_class(type);
-  if (!find->compound.path && dm_h5_read_type(type, bfloat16, &find->dtype, &find->swapped, text))
+  if (!find->compound.path && dm_h5_read_type(type, bfloat16, &find->dtype, &find->swapped, text)) {
+    find->names = dm_h5_complex_names(type);
     return DM_OK;
+  }
   if (kind != H5T_COMPOUND && kind != H5T_ARRAY)
     return hint_at_type(dm_fail_at(DM_E_INPUT, at, "its elements are %s", text), type);
   DM_H5_HELD const hid_t space = H5Dget_space(set);
   const int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
   if (rank < 0) return dm_h5_fail(DM_E_INPUT, at, "its shape cannot be read");
+  find->names = dm_h5_complex_names(type);
   return dm_h5_read_compound(trust, type, rank, find);
 }
 

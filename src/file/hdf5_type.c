@@ -108,13 +108,26 @@ static bool to_complex(dm_dtype part, dm_dtype *dtype) {
   return true;
 }
 
-/* Field names used by h5py, by PyTables and others, by MATLAB, and by R's hdf5r. */
+static const char *const complex_names[][2] = {[DM_NAMES_R_I] = {"r", "i"},
+                                               [DM_NAMES_RE_IM] = {"re", "im"},
+                                               [DM_NAMES_REAL_IMAG] = {"real", "imag"},
+                                               [DM_NAMES_REAL_IMAGINARY] = {"Real", "Imaginary"}};
+
+static bool are_names(hid_t type, int names) {
+  return member_is(type, 0, complex_names[names][0]) && member_is(type, 1, complex_names[names][1]);
+}
+
 static bool has_complex_names(hid_t type) {
-  static const char *const names[][2] = {
-      {"r", "i"}, {"re", "im"}, {"real", "imag"}, {"Real", "Imaginary"}};
-  for (int i = 0; i < 4; i++)
-    if (member_is(type, 0, names[i][0]) && member_is(type, 1, names[i][1])) return true;
+  for (int i = DM_NAMES_R_I; i <= DM_NAMES_REAL_IMAGINARY; i++)
+    if (are_names(type, i)) return true;
   return false;
+}
+
+dm_complex_names dm_h5_complex_names(hid_t type) {
+  const bool pair = H5Tget_class(type) == H5T_COMPOUND && H5Tget_nmembers(type) == 2;
+  for (int i = DM_NAMES_RE_IM; pair && i <= DM_NAMES_REAL_IMAGINARY; i++)
+    if (are_names(type, i)) return (dm_complex_names)i;
+  return DM_NAMES_R_I;
 }
 
 static bool read_compound(hid_t type, dm_dtype *dtype, bool *swapped) {
@@ -201,17 +214,18 @@ static hid_t make_half(size_t exponent_bits) {
   return type;
 }
 
-static hid_t make_complex(hid_t part) {
+static hid_t make_complex(hid_t part, dm_complex_names names) {
   size_t half = H5Tget_size(part);
   hid_t type = H5Tcreate(H5T_COMPOUND, 2 * half);
-  if (type >= 0 && (H5Tinsert(type, "r", 0, part) < 0 || H5Tinsert(type, "i", half, part) < 0)) {
+  if (type >= 0 && (H5Tinsert(type, complex_names[names][0], 0, part) < 0 ||
+                    H5Tinsert(type, complex_names[names][1], half, part) < 0)) {
     H5Tclose(type);
     return -1;
   }
   return type;
 }
 
-hid_t dm_h5_make_type(dm_dtype dtype) {
+hid_t dm_h5_make_named_type(dm_dtype dtype, dm_complex_names names) {
   /* Of complex types that of their parts; DM_BOOL is never written. */
   const hid_t natives[DM_DTYPE_END] = {
       [DM_F64] = H5T_NATIVE_DOUBLE,  [DM_F32] = H5T_NATIVE_FLOAT,  [DM_C64] = H5T_NATIVE_FLOAT,
@@ -221,7 +235,11 @@ hid_t dm_h5_make_type(dm_dtype dtype) {
   if (dtype == DM_F16) return make_half(5);
   if (dtype == DM_BF16) return make_half(8);
   if (!dm_dtype_is_known(dtype) || natives[dtype] == 0) return -1;
-  return dm_dtype_is_complex(dtype) ? make_complex(natives[dtype]) : H5Tcopy(natives[dtype]);
+  return dm_dtype_is_complex(dtype) ? make_complex(natives[dtype], names) : H5Tcopy(natives[dtype]);
+}
+
+hid_t dm_h5_make_type(dm_dtype dtype) {
+  return dm_h5_make_named_type(dtype, DM_NAMES_R_I);
 }
 
 /* ---- attributes ---- */

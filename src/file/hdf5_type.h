@@ -17,6 +17,12 @@ bool dm_h5_read_type(hid_t type, bool bfloat16, dm_dtype *dtype, bool *swapped,
 /* A new type for writing DTYPE in this machine's byte order; < 0: failed. */
 hid_t dm_h5_make_type(dm_dtype dtype);
 
+/* The same, with these names for the members of complex numbers. */
+hid_t dm_h5_make_named_type(dm_dtype dtype, dm_complex_names names);
+
+/* How the members of TYPE, of complex numbers, are called. */
+dm_complex_names dm_h5_complex_names(hid_t type);
+
 /* ---- text attributes of datasets, read from untrusted files and written to our own ---- */
 
 /* Reads the single text or number NAME of OBJECT as TEXT of at most SIZE bytes, truncated and

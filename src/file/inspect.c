@@ -140,14 +140,14 @@ static bool is_sane_dataset(const dm_dataset *d) {
   return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
          is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
          has_sane_compound(d) && is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) &&
-         is_bool(&d->zarr) && is_bool(&d->bits) && is_bool(&d->genotypes) &&
-         (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) && is_bool(&d->no_data) &&
-         is_bool(&d->swmr) && is_bool(&d->stack) && dm_dtype_is_known(d->dtype) &&
-         (unsigned)d->layout <= DM_VIRTUAL && (unsigned)d->origin < DM_ORIGINS_END &&
-         (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
-         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 0 &&
-         d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
-         !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         is_bool(&d->zarr) && is_bool(&d->bits) && (unsigned)d->names <= DM_NAMES_REAL_IMAGINARY &&
+         is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) &&
+         is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
+         dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         (unsigned)d->origin < DM_ORIGINS_END && (unsigned)d->vector <= DM_AS_ROW &&
+         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
+         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
+         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d) &&
          has_sane_parts(d, bytes) && (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) &&
          is_sane_meaning(d);

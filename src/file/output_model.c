@@ -42,7 +42,8 @@ static hid_t create_dataset(hid_t file, const dm_output_file *out, const dm_outp
   hsize_t dims[DM_AXES];
   const int64_t rows = out->rows / dm_leads_entries(&out->leads);
   const int rank = dm_h5_dims(&out->leads, 0, rows, out->cols, dims);
-  DM_H5_HELD hid_t space = H5Screate_simple(rank, dims, NULL), type = dm_h5_make_type(out->dtype);
+  DM_H5_HELD hid_t space = H5Screate_simple(rank, dims, NULL),
+                   type = dm_h5_make_named_type(out->dtype, out->at.names);
   DM_H5_HELD hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
   const bool ready = space >= 0 && type >= 0 && creation >= 0 && links >= 0 &&
                      set_layout(creation, form) && H5Pset_create_intermediate_group(links, 1) >= 0;

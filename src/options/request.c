@@ -531,6 +531,7 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   f->form = dm_request_form(s);
   f->form.leads = leads;
   f->form.npy = dm_output_is_npy(&f->out);
+  f->out.names = f->a.names != DM_NAMES_R_I ? f->a.names : f->b.names; /* if C is complex */
   DM_TRY(find_result(s, log, f, &problem,
                      dm_output_check(&f->out, "/c", s->force, inputs, 7, f->has_c ? &f->c : NULL,
                                      s->append ? &f->form : NULL)));

@@ -19,6 +19,8 @@ def right(folder, damier, name, want, *words, ranks=1, tolerance=1e-9):
     product = want.conj().T @ want
     with h5py.File(folder / "c.h5") as file:
         got = file["c"][()]
+    if got.dtype.names:
+        got = got[got.dtype.names[0]] + 1j * got[got.dtype.names[1]]
     expect(np.allclose(got, product, tolerance, tolerance * max(1, abs(product).max())),
            f"wrong product of {name} {words}, {ranks} ranks")
 
@@ -104,6 +106,29 @@ def complex_numbers(folder, damier):
         with h5py.File(folder / "z.h5", "w") as file:
             file["z"] = raw
         right(folder, damier, "z.h5", want, tolerance=1e-5)
+
+
+def names_of_c(folder, damier):
+    """C has the names of the members of A, or of B."""
+    rng = np.random.default_rng(2)
+    for names, other, chunk in itertools.product((("real", "imag"), ("re", "im"), ("r", "i")), (False, True), ((), ("--deflate", 1))):
+        z = np.zeros((7, 7), [(names[0], "f8"), (names[1], "f8")])
+        z[names[0]], z[names[1]] = rng.standard_normal((2, 7, 7))
+        want = z[names[0]] + 1j * z[names[1]]
+        with h5py.File(folder / "z.h5", "w") as file:
+            file["z"] = want if names == ("r", "i") else z
+        with h5py.File(folder / "p.h5", "w") as file:
+            file["p"] = np.eye(7)
+        a, b = ("p.h5", "z.h5") if other else ("z.h5:/z[:]", "z.h5")
+        run(damier, 1, "multiply", f"{folder}/{a}", folder / b, "-o", folder / "c.h5", "-q", "--force", "--type", "c128", *chunk)
+        with h5py.File(folder / "c.h5") as file:
+            kind = file["c"].id.get_type()
+            found = tuple(kind.get_member_name(i).decode() for i in range(2))
+            got = file["c"][()]
+        expect(found == names, f"{names} became {found}")
+        if names != ("r", "i"):
+            got = got[names[0]] + 1j * got[names[1]]
+        expect(np.allclose(got, want if other else want @ want), f"wrong product, {names}")
 
 
 def lines(folder, damier, seed):
@@ -222,7 +247,7 @@ def patterns(folder, damier):
 
 def main():
     chosen = options()
-    work = [(case,) for case in (complex_numbers, patterns)]
+    work = [(case,) for case in (complex_numbers, names_of_c, patterns)]
     for case in (compounds, lines, frames):
         work += [(case, seed) for seed in range(how_many(chosen, 2, 2, 20))]
     run_cases(chosen.damier, work)
