@@ -17,7 +17,7 @@ from measure import append, code_of_package, made_by, options_of, start
 SHORT = ("bf16", "f16")
 MODES = (("f64", 8192, {}), ("f64", 8192, {"compute": "f64:int8"}), ("f64", 8192, {"compute": "fastest"}), ("f64", 8192, {"reproducible": True}),
          ("f64", 8192, {"compute": "f64:int8", "unlike": True}), ("f64", 8192, {"compute": "fastest", "unlike": True}),
-         ("c128", 8192, {}), ("c128", 8192, {"compute": "f64:int8"}), ("f32", 8192, {}), ("f32", 8192, {"compute": "fastest"}),
+         ("c128", 8192, {}), ("c128", 8192, {"compute": "f64:int8"}), ("c128", 8192, {"reproducible": True}), ("f32", 8192, {}), ("f32", 8192, {"compute": "fastest"}),
          ("f32", 8192, {"compute": "f32:f16"}), ("f32", 8192, {"compute": "tf32"}), ("bf16", 8192, {}), ("bf16", 8192, {"kernel": "wgmma"}),
          ("f64", 4096, {"kernel": "mma"}), ("f32", 4096, {"kernel": "warp_tile"}), ("f32", 4096, {"kernel": "vectorized"}))
 SHAPES = ((0, 256, 256, 256, "f64"), (0, 1000000, 64, 64, "f64"), (0, 64, 64, 1000000, "f64"), (0, 128, 128, 1000000, "bf16"),
@@ -27,7 +27,9 @@ ON_TWO = (("f64", 8192, {}), ("f64", 16384, {}), ("bf16", 16384, {}), ("f64", 16
           ("c128", 8192, {"compute": "f64:int8"}), ("f32", 16384, {"compute": "tf32"}), ("f64", 8192, {"reproducible": True}))
 GRAMS = ((1000000, 1000, "f32", {}), (1000000, 1000, "f32", {"compute": "fastest"}), (200000, 1000, "f64", {}), (1000000, 1000, "bf16", {}),
          (1000000, 1000, "f16", {}), (300000, 500, "f32", {}), (65536, 2048, "f32", {}), (50000, 2048, "f64", {}), (65536, 4096, "bf16", {}),
-         (65536, 4096, "f16", {}), (100000, 1024, "c128", {}), (16384, 16384, "f32", {}), (16384, 16384, "f32", {"compute": "fastest"}))
+         (65536, 4096, "f16", {}), (100000, 1024, "c128", {}), (16384, 16384, "f32", {}), (16384, 16384, "f32", {"compute": "fastest"}),
+         (8192, 8192, "f64", {"compute": "f64:int8"}), (8192, 8192, "c128", {"compute": "f64:int8"}), (16384, 16384, "bf16", {}))
+GRAMS_ON_TWO = ((1000000, 1000, "f32"), (200000, 1000, "f64"), (1000000, 1000, "bf16"), (16384, 16384, "f64"), (8192, 8192, "c128"))
 
 
 class Bench:
@@ -109,6 +111,21 @@ def grams(bench):
                           lambda: torch.matmul(x.mH, x, out=plain) if dtype != "c128" else torch.matmul(x.mH, x), lambda: context.gram(x, c))
 
 
+def grams_on_two(bench):
+    """Rows of X and of C on each GPU; the other is all on one."""
+    if torch.cuda.device_count() < 2:
+        return
+    bench.job.devices, bench.library["gpus"] = [0, 1], 2
+    for rows, cols, dtype in GRAMS_ON_TWO:
+        whole = bench.normal(dtype, rows, cols), bench.empty("f32" if dtype in SHORT else dtype, cols, cols)
+        cut = [damier.Rows([x[: len(x) // 2].contiguous(), x[len(x) // 2 :].to("cuda:1").contiguous()]) for x in whole]
+        plain = bench.empty(dtype, cols, cols)
+        with damier.Context(gpus=2) as context, damier.Context() as one:
+            bench.compare("gpus grams", {"rows": rows, "columns": cols, "type": dtype}, context,
+                          lambda: torch.matmul(whole[0].mH, whole[0], out=plain) if dtype != "c128" else torch.matmul(whole[0].mH, whole[0]),
+                          lambda: context.gram(*cut), one=lambda: one.gram(*whole))
+
+
 def sums(bench):
     """Mean relative errors of products of 16-bit numbers of one sign."""
     for dtype in SHORT:
@@ -121,7 +138,7 @@ def sums(bench):
                                           "k": k, "type": dtype, "error": ((c[:64].double() - wanted) / wanted).mean().item()})
 
 
-PARTS = {"modes": modes, "shapes": shapes, "grams": grams, "sums": sums, "two": on_two}
+PARTS = {"modes": modes, "shapes": shapes, "grams": grams, "sums": sums, "two": on_two, "grams on two": grams_on_two}
 
 
 def main():

@@ -208,6 +208,10 @@ DEEP = of_modes(SYMMETRIC, "many rows", "gpu grams", "rows", "columns", **{
     "X": "{rows} × {columns}", "type": "{type}", "asked for": asked, "torch.matmul, ms": in_ms("torch", 2), "`gram`, ms": in_ms("damier", 2),
     "ratio": beside_torch, "mean error of the diagonal": "{diagonal_error:.1e}"})
 
+DEEP_ON_TWO = of_modes(SYMMETRIC, "Gram matrices on two GPUs", "gpus grams", "rows", "columns", **{
+    "X": "{rows} × {columns}", "type": "{type}", "torch.matmul on one GPU, ms": in_ms("torch", 2), "`gram` on one GPU, ms": in_ms("one", 2),
+    "on two, ms": in_ms("damier", 2), "of one GPU": lambda g: f"{g.time('damier') / g.time('one'):.2f}"})
+
 SUMS = Table("precision.md", "summary sums", "gpu sums", {"m = n": "{m}", "k": "{k}", "type": "{type}", "mean relative error": "{error:.1e}"},
              footer=by("gpu_modes.py"))
 
@@ -279,7 +283,7 @@ def scaling(records):
 
 
 TABLES = [Lines(PAGE, "summary user", "user", user, repeats=True), NODE, ARRAYS, ARRAYS_ON_CPUS, OPERANDS, GRAM, TALL, COVARIANCE, MODES, SHAPES, ON_TWO,
-          DEEP, SUMS,
+          DEEP, DEEP_ON_TWO, SUMS,
           Lines(IN_MEMORY, "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
           Lines(PAGE, "summary scaling", "bench scale,simulated", scaling, repeats=True)]
 

@@ -532,9 +532,10 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
 static const double core_reads = 3e9, node_reads = 45e9, core_writes = 1.5e9, node_writes = 25e9;
 
 /* The same files as runs use them: writing to existing pages (22 GB/s on 32 cores of an H100 node),
- * and making new pages, which one thread does faster than sixteen: 5 to 10 GB/s, less only where a
- * virtual machine's own memory grows with them (two H200). */
-static const double write_copies = 22e9, clears = 7e9;
+ * and making new pages, which one thread does faster than sixteen: 64 MiB in 11 to 13 ms, and in 18
+ * to 20 while rows of C are copied to them; half of that where memory of a virtual machine was used
+ * before (two H200). */
+static const double write_copies = 22e9, clears = 5e9;
 
 /* Processors do what GPUs do beside products: 4096^3 in f64 on 32 cores of an H200 node maps A and
  * B in 0.015 s, sums and hashes them in 0.018 s, and sums, hashes and writes C in 0.023 s. */

@@ -59,7 +59,8 @@ static void try_type(gpu_test *t, damier_context *context, damier_type type, dm_
     const double told = at ? strtod(at + strcspn(at, ":") + 1, NULL) : 1.0;
     CHECK(&t->base, fabs(off) <= (fast ? 1e-8 * DEPTH : 1e-5), "%s, fast %d: off by %g",
           dm_dtype_name(dtype), fast, off);
-    CHECK(&t->base, fabs(told - off) <= 0.1 * fabs(off) + 1e-6, "%s, fast %d: off by %g, told %g",
+    /* weights of columns are random, and these have errors of their own */
+    CHECK(&t->base, fabs(told - off) <= 0.1 * fabs(off) + 6e-6, "%s, fast %d: off by %g, told %g",
           dm_dtype_name(dtype), fast, off, told);
     if (fabs(off) < 0x1p-15 || fabs(off) > 0x1p-13)
       CHECK(&t->base, (strstr(record, "cut off") != NULL) == (fabs(off) > 0x1p-13),
