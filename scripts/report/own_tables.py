@@ -1,7 +1,7 @@
 """Tables of docs/ about whole commands, real jobs, packed chunks and kernels."""
 import pathlib
 
-from tables import Lines, Table, code_of, estimate, grouped, median, origin, ratios, spread, table
+from tables import Lines, Table, code_of, commit_of, estimate, grouped, median, origin, ratios, spread, table
 
 
 # ---- whole commands: scripts/bench/user_runs.py ----
@@ -169,7 +169,7 @@ def rungs(records):
     mine = [r for r in gemms(records) if r["problem"]["shape"] == "8192 x 8192 x 8192" and r["problem"]["pad"] == 0
             and not r["problem"]["accumulate"] and r["yardstick"]["name"] == "cublas" and r["kernel"]["name"] != "cublaslt"]
     lines = []
-    for kind in ("f32", "f64", "bf16"):
+    for kind in ("f32", "f64", "f16", "bf16"):
         best = fastest([r for r in mine if r["kernel"]["type"] == kind], lambda r: r["kernel"]["name"])
         if not best:
             continue
@@ -184,14 +184,15 @@ def rungs(records):
 
 
 def compiled(records):
-    """What exact sizes gain: jit beside the same kernel from the build."""
+    """What exact sizes gain: jit beside the same kernel from the build, both of one commit; of several, the last in the file."""
     mine = [r for r in gemms(records) if r["kernel"]["name"] in ("tiled_32", "jit")]
-    rows, used = [], []
-    for (kind, shape), both in grouped(mine, lambda r: (r["kernel"]["type"], r["problem"]["shape"])).items():
+    pairs = {}
+    for (kind, shape, _), both in grouped(mine, lambda r: (r["kernel"]["type"], r["problem"]["shape"], commit_of(r))).items():
         best = fastest(both, lambda r: r["kernel"]["name"])
         if len(best) == 2:
-            used += best.values()
-            rows.append((kind, shape, rate(best["tiled_32"]), rate(best["jit"]), f"{teraflops(best['jit']) / teraflops(best['tiled_32']):.2f}"))
+            pairs[kind, shape] = best["tiled_32"], best["jit"]
+    rows = [(*case, rate(built), rate(jit), f"{teraflops(jit) / teraflops(built):.2f}") for case, (built, jit) in pairs.items()]
+    used = [record for pair in pairs.values() for record in pair]
     return table(("type", "m × n × k", "`tiled_32`, TFLOP/s", "`jit`, TFLOP/s", "gain"), rows) + (origin(used) if used else [])
 
 
