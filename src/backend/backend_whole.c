@@ -120,7 +120,7 @@ static dm_status need_sums(const tiling *t, int64_t rows, int64_t cols, dm_view 
 }
 
 /* *V transposed, in ROOM. */
-static dm_status turn(const tiling *t, dm_tile_room *room, bool conjugate, dm_view *v) {
+static dm_status turn_rows(const tiling *t, dm_tile_room *room, bool conjugate, dm_view *v) {
   dm_view to;
   if (v->cols == 1) v->col_stride = 1;
   DM_TRY(need_room(t, room, v->dtype, v->cols, v->rows, v->rows, &to));
@@ -137,10 +137,10 @@ static dm_status read_by_rows(const tiling *t, int which, dm_view *v) {
   if (!t->turns[which]) return DM_OK;
   if (!dm_blas_by_rows(*v)) {
     *v = dm_view_transpose(*v);
-    return turn(t, &tiles->operands[which], conjugate, v);
+    return turn_rows(t, &tiles->operands[which], conjugate, v);
   }
-  DM_TRY(turn(t, &tiles->between, conjugate, v));
-  return turn(t, &tiles->operands[which], false, v);
+  DM_TRY(turn_rows(t, &tiles->between, conjugate, v));
+  return turn_rows(t, &tiles->operands[which], false, v);
 }
 
 /* One tile: SUMS = A B, from accumulators in ROOM if there are any. */
@@ -205,8 +205,8 @@ static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t ro
 }
 
 /* ROWS x COLS elements from (ROW, COL) in tiles of at most WIDTH columns. */
-static dm_status post_strip(const tiling *t, int64_t row, int64_t rows, int64_t cols,
-                            int64_t width) {
+static dm_status post_row_of_tiles(const tiling *t, int64_t row, int64_t rows, int64_t cols,
+                                   int64_t width) {
   for (int64_t j = 0; j < cols; j += width)
     DM_TRY(post_tile(t, row, j, rows, dm_min(width, cols - j)));
   return DM_OK;
@@ -218,7 +218,7 @@ static dm_status post_triangle(const tiling *t) {
   const int64_t eighth = dm_round_up(dm_ceil_div(c.rows, STRIPS), STRIP);
   const int64_t height = dm_min(TILE, dm_max(LEAST_STRIP, eighth));
   for (int64_t i = 0; i < c.rows; i += height)
-    DM_TRY(post_strip(t, i, height, dm_min(c.cols, i + height), TILE));
+    DM_TRY(post_row_of_tiles(t, i, height, dm_min(c.cols, i + height), TILE));
   return dm_backend_mirror(t->backend, c, 0, dm_whole_is_hermitian(&t->whole), &t->tiles->last);
 }
 
@@ -250,7 +250,7 @@ static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) 
   /* nothing of the backend's grows with C */
   const bool at_once = t.tiles->named && t.direct && !t.turns[0] && !t.turns[1];
   const int64_t rows = at_once ? c.rows : TILE, cols = at_once ? c.cols : TILE;
-  for (int64_t i = 0; i < c.rows; i += rows) DM_TRY(post_strip(&t, i, rows, c.cols, cols));
+  for (int64_t i = 0; i < c.rows; i += rows) DM_TRY(post_row_of_tiles(&t, i, rows, c.cols, cols));
   return DM_OK;
 }
 

@@ -15,7 +15,7 @@ enum {
 
 /* ---- which products ---- */
 
-static bool is_all(dm_range range, int64_t total) {
+static bool is_whole_range(dm_range range, int64_t total) {
   return range.begin == 0 && range.end == total;
 }
 
@@ -27,15 +27,16 @@ static bool splits_k(const dm_distribution *a, const dm_distribution *b, int ran
     if (!dm_distribution_extent(a, r, &of_a) || !dm_distribution_extent(b, r, &of_b)) return false;
     const int64_t depth = dm_range_size(of_a.cols);
     if (depth != dm_range_size(of_b.rows)) return false;
-    if (depth > 0 && (of_a.cols.begin != of_b.rows.begin || !is_all(of_a.rows, a->rows.total) ||
-                      !is_all(of_b.cols, b->cols.total)))
+    if (depth > 0 &&
+        (of_a.cols.begin != of_b.rows.begin || !is_whole_range(of_a.rows, a->rows.total) ||
+         !is_whole_range(of_b.cols, b->cols.total)))
       return false;
     covered += depth;
   }
   return covered == a->cols.total && covered > 0;
 }
 
-static bool has_extents(const dm_distribution *c, int ranks) {
+static bool has_parts(const dm_distribution *c, int ranks) {
   dm_extent part;
   for (int r = 0; r < ranks; r++)
     if (!dm_distribution_extent(c, r, &part)) return false;
@@ -46,17 +47,18 @@ bool dm_split_k_pays(const dm_distribution *a, const dm_distribution *b, const d
                      int ranks, const int64_t sizes[2]) {
   const double m = (double)a->rows.total, n = (double)b->cols.total, k = (double)a->cols.total;
   const double sums = m * n * (double)sizes[1], operands = k * (n + m / ranks) * (double)sizes[0];
-  return sums * WORTH <= operands && splits_k(a, b, ranks) && has_extents(c, ranks);
+  return sums * WORTH <= operands && splits_k(a, b, ranks) && has_parts(c, ranks);
 }
 
 /* ---- opening ---- */
 
-static int64_t stride_of(int64_t cols, dm_dtype dtype) {
+static int64_t sums_stride(int64_t cols, dm_dtype dtype) {
   return dm_round_up(dm_max(1, cols), ALIGNED / dm_dtype_size(dtype));
 }
 
 /* In the workspace: messages, this rank's sums, and what it receives, a matrix from each rank. */
-static dm_status lay_out(const dm_distribution *c, dm_dtype sum, dm_split_k *s, int64_t *bytes) {
+static dm_status split_places(const dm_distribution *c, dm_dtype sum, dm_split_k *s,
+                              int64_t *bytes) {
   const int64_t m = c->rows.total, n = c->cols.total, size = dm_dtype_size(sum);
   int64_t rows = 0, cols = 0, own, received;
   for (int r = 0; r < s->ranks; r++) {
@@ -65,10 +67,10 @@ static dm_status lay_out(const dm_distribution *c, dm_dtype sum, dm_split_k *s, 
   }
   DM_TRY(dm_rounds_of(rows, cols * size, 0, s->ranks, &s->rounds));
   s->at = dm_round_up(s->rounds.bytes, ALIGNED);
-  DM_TRY(dm_bytes_of(m, stride_of(n, sum), size, &own));
-  DM_TRY(dm_bytes_of(rows, stride_of(cols, sum), size, &s->step));
+  DM_TRY(dm_bytes_of(m, sums_stride(n, sum), size, &own));
+  DM_TRY(dm_bytes_of(rows, sums_stride(cols, sum), size, &s->step));
   DM_TRY(dm_bytes_of(s->ranks, s->step, 1, &received));
-  s->sums = dm_view_strided(NULL, sum, DM_DEVICE, m, n, stride_of(n, sum));
+  s->sums = dm_view_strided(NULL, sum, DM_DEVICE, m, n, sums_stride(n, sum));
   if (dm_add_overflows(s->at, own, bytes) || dm_add_overflows(*bytes, received, bytes))
     return dm_fail(DM_E_FIT, "the size of a workspace overflows 64 bits");
   return DM_OK;
@@ -79,7 +81,7 @@ dm_status dm_split_k_open(const dm_distribution *c, int ranks, dm_dtype sum, dm_
   *s = (dm_split_k){.ranks = ranks};
   DM_TRY(dm_buffer_table(ranks, &s->parts));
   for (int r = 0; r < ranks; r++) (void)dm_distribution_extent(c, r, &s->parts[r]);
-  return lay_out(c, sum, s, bytes);
+  return split_places(c, sum, s, bytes);
 }
 
 void dm_split_k_close(dm_split_k *s) {
@@ -89,7 +91,7 @@ void dm_split_k_close(dm_split_k *s) {
 
 /* ---- the product ---- */
 
-static dm_view sums_of(const dm_split_k *s, const dm_workspace *space) {
+static dm_view own_sums(const dm_split_k *s, const dm_workspace *space) {
   dm_view sums = s->sums;
   sums.base = (char *)space->memory + s->at;
   return sums;
@@ -106,7 +108,7 @@ static void widen_exponents(dm_whole_product *p, dm_extent own) {
 dm_whole_product dm_split_k_product(const dm_split_k *s, const dm_workspace *space, int rank,
                                     const dm_whole_product *whole) {
   dm_whole_product p = *whole;
-  p.c = sums_of(s, space);
+  p.c = own_sums(s, space);
   p.alpha[0] = 1.0, p.alpha[1] = 0.0;
   p.beta[0] = p.beta[1] = 0.0;
   if (dm_view_is_empty(whole->a)) { /* no part of k */
@@ -134,14 +136,14 @@ static dm_extent rows_of_round(const dm_split_k *s, int taker, int64_t round) {
   return part;
 }
 
-static int64_t bytes_of(const void *context, int giver, int taker, int64_t round) {
+static int64_t sums_bytes(const void *context, int giver, int taker, int64_t round) {
   const dm_split_k *s = ((const summing *)context)->split;
   const dm_extent part = rows_of_round(s, taker, round);
   (void)giver;
   return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(s->sums.dtype);
 }
 
-static dm_view part_of(dm_view c, dm_extent part) {
+static dm_view sums_part(dm_view c, dm_extent part) {
   return dm_view_sub(c, part.rows.begin, part.cols.begin, dm_range_size(part.rows),
                      dm_range_size(part.cols));
 }
@@ -153,7 +155,7 @@ static dm_view received_of(const summing *x, int giver) {
   const int64_t rows = dm_range_size(own.rows), cols = dm_range_size(own.cols);
   const int64_t first = s->at + s->sums.rows * s->sums.row_stride * dm_dtype_size(s->sums.dtype);
   return dm_view_strided((char *)x->space->memory + first + giver * s->step, s->sums.dtype,
-                         DM_DEVICE, rows, cols, stride_of(cols, s->sums.dtype));
+                         DM_DEVICE, rows, cols, sums_stride(cols, s->sums.dtype));
 }
 
 static dm_status copy_sums(const void *context, int giver, int taker, int64_t round, void *memory,
@@ -164,7 +166,8 @@ static dm_status copy_sums(const void *context, int giver, int taker, int64_t ro
   const dm_view message =
       dm_view_strided(memory, x->split->sums.dtype, DM_DEVICE, rows, cols, dm_max(1, cols));
   if (giver == x->rank)
-    return dm_backend_copy(x->backend, message, part_of(sums_of(x->split, x->space), part), done);
+    return dm_backend_copy(x->backend, message, sums_part(own_sums(x->split, x->space), part),
+                           done);
   const int64_t row = part.rows.begin - x->split->parts[taker].rows.begin;
   return dm_backend_copy(x->backend, dm_view_sub(received_of(x, giver), row, 0, rows, cols),
                          message, done);
@@ -178,7 +181,7 @@ static dm_status keep_sums(const void *context, dm_event *done) {
 }
 
 static dm_view sums_from(const summing *x, int rank) {
-  return rank == x->rank ? part_of(sums_of(x->split, x->space), x->split->parts[rank])
+  return rank == x->rank ? sums_part(own_sums(x->split, x->space), x->split->parts[rank])
                          : received_of(x, rank);
 }
 
@@ -196,7 +199,7 @@ static dm_status add_sums(const summing *x, const dm_whole_product *whole) {
 
 dm_status dm_split_k_complete(const dm_split_k *s, const dm_run *run, dm_workspace *space,
                               const dm_whole_product *whole) {
-  static const dm_exchange_ops ops = {.bytes = bytes_of, .copy = copy_sums, .keep = keep_sums};
+  static const dm_exchange_ops ops = {.bytes = sums_bytes, .copy = copy_sums, .keep = keep_sums};
   const summing x = {s, space->backend, space, run->rank};
   DM_TRY(dm_exchange_run(&ops, &x, run, space, 0, &s->rounds));
   return dm_comm_agree(run->world, add_sums(&x, whole));
