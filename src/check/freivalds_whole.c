@@ -30,8 +30,10 @@ static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found,
 /* Whether the weights are useful: always if they follow from all of op(B), whose columns may be
  * zero or have NaN. */
 static bool is_sound(const dm_checked_product *product, const dm_columns_found *columns) {
+  const int parts = product->ranks ? product->ranks->parts_of_k : 0; /* each as large, at most */
+  const double spread = columns->spread * (parts > 0 ? parts : 1);
   return product->step <= 1 || (!columns->strained && columns->left_out == 0 &&
-                                dm_sample_is_sound(columns->spread, product->whole.c.cols));
+                                dm_sample_is_sound(spread, product->whole.c.cols));
 }
 
 enum { NUMBERS = 12 }; /* of a rank's findings */
@@ -86,6 +88,8 @@ static dm_status multiply_rows(const dm_comm *comm, dm_backend *backend,
   *sound = status || is_sound(product, &found->columns);
   if (!ranks) return status;
   if (status && status->agreed) return status;
+  if (!status)
+    found->rows.strained |= found->columns.strained; /* where k is divided, on one rank */
   dm_status multiplied = ranks->multiply(ranks->context);
   if (!multiplied) return join_rows(comm, ranks, status, &found->rows, sound);
   dm_status_free(status);

@@ -21,6 +21,7 @@ typedef struct dm_in_place_product {
   void *stream;           /* of C, if the product is only posted */
   dm_stationary *started; /* with several ranks: to be finished, ... */
   bool begun;             /* ... or to be started first */
+  int summed;             /* sums over the ranks so far, of one verification or two */
 } dm_in_place_product;
 
 /* Whether lines of the centered copies are NaN, because they are constant. */

@@ -203,6 +203,15 @@ class SeveralGpus(unittest.TestCase):
                     self.assertEqual("sums of parts of k" in recipe, "reproducible" not in words, recipe)
                     for part in itertools.chain(*(z.array for z in there)):
                         GPU.library.emulated_release(part.pointer)
+        x, y = (np.random.default_rng(i).standard_normal((2000, 20)) for i in (0, 1))
+        for small in (1e-170, 1e150, np.nan):  # on one GPU: all judge alike
+            x[700:] *= small
+            there = [damier.Rows([self.put(z[i:j], g) for g, (i, j) in enumerate(zip(of, of[1:]))])
+                     for z, of in ((x, cut_k), (y, cut_k), (np.ones((20, 20)), cut_c))]
+            with self.subTest(small=small), damier.Context(gpus=3, op_a="t") as context:
+                context.matmul(*there)
+                np.testing.assert_allclose(np.vstack([self.get(z) for z in there[2].array]), x.T @ y, rtol=1e-9)
+                self.assertIn("sums of parts of k", context.record["plan"]["recipe"])
 
     def test_moved_parts_in_modes(self):
         """The exponents of residues are those of the matrices that were moved, not of what was there before."""
