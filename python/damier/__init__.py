@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ._limits import few_blas_threads as _few_blas_threads
+from ._lines import of_lines as _of_lines
 
 with _few_blas_threads():
     from ._context import Context, Path
@@ -85,14 +86,16 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
 
     ``a`` and ``b`` may be stored in files: a location, ``"FILE.h5:/x[0:100]"``, a :class:`Stored`, or a dataset of h5py
     whose file is open for reading; the library reads them, in parallel and as much as memory holds.  Arrays and datasets
-    with more dimensions are multiplied matrix by matrix, by the rules of :func:`numpy.matmul`.
+    with more dimensions are multiplied matrix by matrix, by the rules of :func:`numpy.matmul`; in a call without ``comm`` a vector
+    ``a`` is a row, a vector ``b`` a column, and the result has a dimension less.
 
     Otherwise ``a``, ``b``, ``c`` and ``out`` are arrays of NumPy, or with ``__dlpack__`` or
     ``__array_interface__``, as torch has them; or, in GPU memory, with ``__dlpack__`` or
     ``__cuda_array_interface__``.  They are used in place, in host memory with any positive strides; others are
     copied first, in GPU memory by torch or CuPy.  Types are float64, float32, float16, bfloat16, complex64, complex128 and
     int8.  Other whole numbers and booleans, also in frames and tables of pandas, polars and Arrow, are multiplied as float64, or
-    beside another type as NumPy does, if that holds them exactly; what is missing in tables needs ``missing``.
+    beside another type as NumPy does, if that holds them exactly; what is missing in tables needs ``missing``.  In host memory and
+    files ``a`` and ``b`` may have different types, as NumPy's may; ``strict_types=True`` refuses that.
 
     Without ``out`` the result has the type of ``a`` (or ``type``), except float32 for 16-bit types and int32 for int8; ``type_c`` selects another type.
 
@@ -133,6 +136,9 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
         words = {key: value for key, value in options.items() if key != "beta" or c is None}
         return expression._done(out, {**words, "comm": comm, "progress": progress})
     if comm is None and _is_recorded(a, b):
+        lines = _of_lines(a, b, out, c, {x: str(cast(Any, options).get(f"op_{x}") or "n").lower() for x in "ab"})
+        if lines is not None:  # torch records these views, too
+            return lines.of_result(matmul(lines.a, lines.b, lines.out, c=lines.c, progress=progress, **options), out)
         _check_product(out, c, cast(Any, options))
         return _with_gradient(matmul, a, b, cast(Any, options))
     with _context_for(comm, options, progress) as context:

@@ -21,6 +21,7 @@ from ._device import DeviceArray, empty_beside, repeated
 from ._errors import Error, FitError, UncheckedError, UsageError
 from ._gradients import detached, needs, refuse
 from ._handle import Handle
+from ._lines import of_lines
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._meaning import check_meaning
 from ._numbers import EXACT, common_type, is_whole_type
@@ -71,8 +72,9 @@ class Context(Handle):
         self._type_c = options.get("type_c")  # of arrays; Handle leaves it to the calls with files
         self._type = options.get("type")
         self._beta = options.get("beta")
-        self._common: str | None = None  # the type of both operands of the present call, if they have others
-        self._rounds = str(options.get("allow_rounding")).lower() in ("true", "yes", "1", "on")
+        self._common: str | None = None  # the type that both operands of the present call are promoted to
+        self._rounds, self._same_types = (str(options.get(key)).lower() in ("true", "yes", "1", "on")
+                                      for key in ("allow_rounding", "strict_types"))
         self._fills = options.get("missing") not in (None, "refuse")
         self._reduces = reduces(options)
         self._alike: dict[tuple[Any, ...], Alike] = {}  # the last call of each product
@@ -195,6 +197,9 @@ class Context(Handle):
     @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`, without gradients; collective."""
+        lines = of_lines(a, b, out, c, self._ops) if self.comm is None and not self._reduces else None
+        if lines is not None:
+            return lines.of_result(self.matmul(lines.a, lines.b, lines.out, c=lines.c), out)
         (a, b, out, c), refused = _without_gradients(a, b, out, c)
         alike = None if c is not None or refused else self._take_alike(("matmul",), a, b, out)
         if self._begin(("matmul", c is None), [a, b], alike, refused) and alike is not None:
@@ -231,7 +236,7 @@ class Context(Handle):
             kept = lib.CMatrix(division=lib.IN_FILE, file=_name_of(out))
         prepared, problem = attempt(list, (operand.to_c() for operand in operands))
         agree(self.comm, problem)
-        with self._with(type=self._common, type_c=self._type_c):
+        with self._with(type_c=self._type_c):
             try:
                 self._call_on_arrays(function, *(ctypes.byref(one) for one, _ in prepared), ctypes.byref(kept))
             finally:
@@ -311,7 +316,7 @@ class Context(Handle):
         result, old = self._result(ab, out, c, beta, (m, n), whole=not self._changes)
         if m == 0 or n == 0:
             return result.matrix.array, None
-        with self._with(beta=self._beta_of(c), type=self._common), self._with_old(old):
+        with self._with(beta=self._beta_of(c)), self._with_old(old):
             stated = self._multiply(lib.library.damier_multiply, [*ab, result])
         return result.matrix.array, stated
 
@@ -336,6 +341,8 @@ class Context(Handle):
             return alike[0]
         operand = self._operand(x, "x", floats=product != "gram")
         self._agree([operand])
+        if operand.whole and self._same_types and self._type is None and product == "gram":
+            raise UsageError(f"x is {operand.whole}", hint="convert it with astype(), or state the type, type=")
         of_file = isinstance(operand, StoredOperand) and product == "gram" and self._type is None
         self._common = common_type([str(operand.type)]) if of_file and is_whole_type(str(operand.type), True) else None
         if self._reduces or _is_named(out):
@@ -343,8 +350,7 @@ class Context(Handle):
         n = operand.rows if of_rows else operand.cols
         whole = product == "gram" and not self._changes
         result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole)
-        with self._with(type=self._common):
-            stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
+        stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
             self._alike[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
         return result.matrix.array
@@ -489,7 +495,7 @@ class Context(Handle):
         return shape
 
     def _check_types(self, ab: list[Operand]) -> None:
-        """Whole numbers become what NumPy multiplies them as, beside numbers of another type."""
+        """Numbers of two types, and whole numbers, become what NumPy multiplies them as: the latter here, others in the library."""
         self._common = None
         stated = None if self._type is None else type_name(self._type)
         for o in ab:
@@ -497,17 +503,21 @@ class Context(Handle):
                 o.type, o.rounds = stated, self._rounds
         alike = ab[0].type == ab[1].type and not (ab[0].whole or ab[1].whole)
         whole = [o for o in ab if o.whole or is_whole_type(str(o.type), alike)]
-        if whole and self._type is None and not any(o.on_gpus or o.type == "bf16" for o in ab):
-            common = common_type([o.whole or str(o.type) for o in ab])
-            for o in whole:
-                if not isinstance(o, StoredOperand):
-                    o.whole, o.type = o.whole or "int8", common
-            if {o.type for o in ab} != {common}:
-                self._common = common
+        differ = ab[0].type != ab[1].type
+        if self._type is not None or not (whole or differ):
             return
-        if ab[0].type != ab[1].type and self._type is None:
-            raise UsageError(f"a is {ab[0].type} and b is {ab[1].type}",
+        if self._same_types or (differ and any(o.on_gpus for o in ab)):
+            first, second = (o.whole or o.type for o in ab)
+            raise UsageError(f"{ab[0].name} is {first} and {ab[1].name} is {second}",
                              hint="convert one of them with astype(), or state the type of both, type=")
+        if any(o.on_gpus for o in ab):
+            return
+        common = common_type([o.whole or str(o.type) for o in ab])
+        for o in whole:
+            if not isinstance(o, StoredOperand):
+                o.whole, o.type = o.whole or "int8", common
+        if {o.type for o in ab} != {common}:
+            self._common = common
 
     def _op_shape(self, operand: Operand) -> tuple[int, int]:
         shape = operand.rows, operand.cols

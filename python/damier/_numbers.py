@@ -50,6 +50,8 @@ def check_exact(array: NDArray[Any], type_: str, name: str) -> None:
 
 def common_type(types: list[str]) -> str:
     """The type in which NumPy multiplies elements of TYPES, its names or those of damier; of whole numbers f64."""
+    if "bf16" in types:  # which NumPy lacks, and f32 holds
+        types = ["f32" if one == "bf16" else one for one in types]
     found = np.result_type(*[np.dtype(DTYPE_OF_TYPE.get(one, _OF_FILES.get(one, one))) for one in types])
     return "f64" if found.kind in "biu" else type_of(found) or str(found)
 

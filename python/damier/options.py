@@ -77,6 +77,8 @@ class ProductOptions(TypedDict, total=False):
     """take the stored numbers, whatever attributes say about them (scale_factor, _FillValue, _Unsigned, ...)."""
     allow_rounding: bool | None
     """allow type to round integers that it cannot hold exactly."""
+    strict_types: bool | None
+    """refuse A and B of different types, and integers other than i8, instead of converting them to the narrowest type that holds both."""
     type_c: TypeName | None
     """element type of the result."""
     compute: str | None
@@ -374,6 +376,8 @@ class VerifyOptions(TypedDict, total=False):
     """the number, or nan, that is a missing value in files that do not name one."""
     raw: bool | None
     """take the stored numbers, whatever attributes say about them (scale_factor, _FillValue, _Unsigned, ...)."""
+    strict_types: bool | None
+    """refuse A and B of different types, and integers other than i8, instead of converting them to the narrowest type that holds both."""
     compute: str | None
     """precision of the products; auto never goes below that of the inputs; f64:int8 and f32:int8 compute products of f64 or f32 from int8 products, with the same bits of C on any number of ranks and any grid; a suffix, as in f64:int8:14, sets their number, by default chosen from the data; f32:f16 computes products of f32 from three f16 products; fastest selects one of these on GPUs where it is faster and not less accurate."""
     full: bool | None
@@ -536,6 +540,8 @@ class PlanOptions(TypedDict, total=False):
     """take the stored numbers, whatever attributes say about them (scale_factor, _FillValue, _Unsigned, ...)."""
     allow_rounding: bool | None
     """allow type to round integers that it cannot hold exactly."""
+    strict_types: bool | None
+    """refuse A and B of different types, and integers other than i8, instead of converting them to the narrowest type that holds both."""
     type_c: TypeName | None
     """element type of the result."""
     compute: str | None
@@ -715,6 +721,8 @@ class ContextOptions(TypedDict, total=False):
     """take the stored numbers, whatever attributes say about them (scale_factor, _FillValue, _Unsigned, ...)."""
     allow_rounding: bool | None
     """allow type to round integers that it cannot hold exactly."""
+    strict_types: bool | None
+    """refuse A and B of different types, and integers other than i8, instead of converting them to the narrowest type that holds both."""
     type_c: TypeName | None
     """element type of the result."""
     compute: str | None

@@ -111,7 +111,7 @@ static dm_status settle(dm_api_product *p) {
 
 /* C in memory has a type; in a file its type is an option. */
 static dm_equation equation_of(const dm_api_product *p) {
-  dm_equation equation = dm_request_equation(&p->settings);
+  dm_equation equation = dm_request_equation_of(&p->settings, &p->files.a, &p->files.b);
   if (!is_file(p->c) && !is_kept_only(p->c)) equation.type_c = (dm_dtype)p->c->type;
   return equation;
 }
@@ -156,7 +156,6 @@ static dm_status describe_components(dm_api_product *p) {
 static dm_status describe_all(dm_api_product *p) {
   dm_product_files *f = &p->files;
   dm_problem problem;
-  const dm_equation equation = equation_of(p);
   DM_TRY(describe(p, p->a, 0, &f->a));
   DM_TRY(describe(p, p->b, 1, &f->b));
   if (p->stated.components) return describe_components(p);
@@ -167,10 +166,11 @@ static dm_status describe_all(dm_api_product *p) {
     f->c = dataset_of(p, &p->old, "C");
   DM_TRY(arrange(p));
   dm_request_tell(&p->settings, &p->context->run.log, &f->a, &f->b);
+  const dm_equation equation = equation_of(p);
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
                                     &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
-  dm_request_tell_types(&p->settings, &p->context->run.log, &f->a, &f->b, &problem);
+  dm_request_tell_types(&p->settings, &p->context->run.log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
   DM_TRY(check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
 }

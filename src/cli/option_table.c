@@ -252,6 +252,8 @@ const dm_option dm_cli_options[] = {
      "take the stored numbers, whatever attributes say about them (scale_factor, _FillValue, _Unsigned, ...)", .flags_only = true},
     {"allow-rounding", 0, NULL, MULTIPLY | PLAN, DM_GROUP_EQUATION, NULL,
      "allow --type to round integers that it cannot hold exactly", .flags_only = true},
+    {"strict-types", 0, NULL, MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+     "refuse A and B of different types, and integers other than i8, instead of converting them to the narrowest type that holds both", .flags_only = true},
     {"accumulate", 0, NULL, BENCH_K, DM_GROUP_EQUATION, NULL,
      "C += A B instead of C = A B", OWN(dm_value_set_flag, bench.accumulate), .usual = BENCH_K},
     {"type-c", 0, NULL, MULTIPLY | PLAN | BENCH_P, DM_GROUP_EQUATION, "the inputs'; 16 bit: f32, i8: i32",

@@ -68,14 +68,24 @@ static dm_dtype type_of(const dm_dataset *dataset, const dm_standard *standard) 
   return dm_standard_changes(standard) && dm_dtype_is_integer(type) ? DM_F64 : type;
 }
 
-/* The narrowest type that matrices of both TYPES can be multiplied in without loss. */
+/* The narrowest type that matrices of both TYPES can be multiplied in without loss; of integers
+ * alone f64. */
 static dm_dtype type_of_both(const dm_dtype types[2]) {
-  const dm_dtype narrow_first[] = {types[0], types[1], DM_F64};
-  for (int i = 0; i < 3; i++)
+  const dm_dtype narrow_first[] = {types[0], types[1], DM_F32, DM_F64};
+  const bool whole = dm_dtype_is_integer(types[0]) && dm_dtype_is_integer(types[1]);
+  for (int i = whole ? 3 : 0; i < 4; i++)
     if (!dm_dtype_is_integer(narrow_first[i]) && dm_dtype_holds(narrow_first[i], types[0]) &&
         dm_dtype_holds(narrow_first[i], types[1]))
       return narrow_first[i];
   return dm_dtype_is_complex(types[0]) || dm_dtype_is_complex(types[1]) ? DM_C128 : DM_F64;
+}
+
+dm_dtype dm_equation_promotes(const dm_dataset *a, const dm_dataset *b,
+                              const dm_equation *equation) {
+  const dm_dtype types[] = {type_of(a, &equation->standard[0]), type_of(b, &equation->standard[1])};
+  if (equation->type != DM_DTYPE_NONE || equation->own) return DM_DTYPE_NONE;
+  const bool taken = !dm_dtype_is_integer(types[0]) || types[0] == DM_I8;
+  return types[0] == types[1] && taken ? DM_DTYPE_NONE : type_of_both(types);
 }
 
 static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,

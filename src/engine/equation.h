@@ -46,6 +46,12 @@ typedef struct dm_equation {
 dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_dataset *c,
                         const dm_equation *equation, dm_problem *problem);
 
+/* The type that A and B are to be converted to, as NumPy promotes them, if EQUATION states none and
+ * they have different types, or integers that are not multiplied as such; else DM_DTYPE_NONE.
+ * Values that it cannot hold are dm_problem_of's to refuse. Pure. */
+dm_dtype dm_equation_promotes(const dm_dataset *a, const dm_dataset *b,
+                              const dm_equation *equation);
+
 /* Divides alpha as EQUATION states; A must fit. If terms are weighted or left out, only their sum,
  * BY, tells. */
 void dm_equation_divide(const dm_dataset *a, dm_equation *equation);

@@ -142,6 +142,13 @@ dm_equation dm_request_equation(const dm_settings *s) {
   };
 }
 
+dm_equation dm_request_equation_of(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
+  dm_equation equation = dm_request_equation(s);
+  const dm_dtype both = s->strict_types ? DM_DTYPE_NONE : dm_equation_promotes(a, b, &equation);
+  if (both != DM_DTYPE_NONE) equation.type = both;
+  return equation;
+}
+
 dm_check_seed dm_request_check_seed(const dm_settings *s) {
   return (dm_check_seed){dm_given(s, "verify-seed"), s->verify_seed};
 }
@@ -310,7 +317,7 @@ dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
   if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
   dm_request_tell(s, log, &f->a, &f->b);
   DM_TRY(dm_request_problem(s, f, problem));
-  dm_request_tell_types(s, log, &f->a, &f->b, problem);
+  dm_request_tell_types(s, log, DM_LOG_NOTE, &f->a, &f->b, problem);
   return DM_OK;
 }
 
@@ -482,7 +489,7 @@ dm_status dm_request_check_leads(const dm_dataset *c, const dm_leads *leads) {
 }
 
 dm_status dm_request_problem(const dm_settings *s, const dm_product_files *f, dm_problem *problem) {
-  const dm_equation equation = dm_request_equation(s);
+  const dm_equation equation = dm_request_equation_of(s, &f->a, &f->b);
   if (f->has_c) DM_TRY(dm_request_check_leads(&f->c, &f->form.leads));
   return dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, problem);
 }
@@ -548,7 +555,7 @@ void dm_request_multiply(const dm_settings *s, const dm_product_files *f, dm_mul
       .out = f->out,
       .whole = f->whole,
       .only_done = f->only_done,
-      .equation = dm_request_equation(s),
+      .equation = dm_request_equation_of(s, &f->a, &f->b),
       .vectors = f->vectors,
       .engine = dm_request_engine(s),
       .form = f->form,

@@ -20,6 +20,10 @@ void dm_request_covariance(dm_settings *settings, bool of_rows, bool correlation
 
 dm_equation dm_request_equation(const dm_settings *settings);
 
+/* The same with the type that A and B are promoted to. */
+dm_equation dm_request_equation_of(const dm_settings *settings, const dm_dataset *a,
+                                   const dm_dataset *b);
+
 /* The stated seed of the verification. */
 dm_check_seed dm_request_check_seed(const dm_settings *settings);
 
@@ -102,9 +106,10 @@ bool dm_request_may_be_complex(const dm_dataset *x);
 void dm_request_tell(const dm_settings *settings, const dm_log *log, const dm_dataset *a,
                      const dm_dataset *b);
 
-/* The same of elements of files that PROBLEM multiplies as another type. */
-void dm_request_tell_types(const dm_settings *settings, const dm_log *log, const dm_dataset *a,
-                           const dm_dataset *b, const dm_problem *problem);
+/* The same, at LEVEL, of elements that are promoted; of others in files that PROBLEM multiplies as
+ * another type in detail. */
+void dm_request_tell_types(const dm_settings *settings, const dm_log *log, dm_level level,
+                           const dm_dataset *a, const dm_dataset *b, const dm_problem *problem);
 
 /* The product of A and B, which are arranged, and the old C. DM_E_INPUT and others if they do not
  * fit together. */

@@ -64,7 +64,7 @@ static dm_status components_problem_check(const dm_settings *s, const dm_log *lo
   DM_TRY(dm_request_arrange(own, &f->a, &f->b, &f->form.leads));
   dm_request_tell(own, log, &f->a, &f->b);
   DM_TRY(dm_request_problem(own, f, &problem));
-  dm_request_tell_types(own, log, &f->a, &f->b, &problem);
+  dm_request_tell_types(own, log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
   return DM_OK;
 }
 

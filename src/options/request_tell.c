@@ -58,16 +58,23 @@ void dm_request_tell(const dm_settings *s, const dm_log *log, const dm_dataset *
     for (int x = 0; x < 2; x++) tell_lines(log, x == 0 ? a : b, &equation.standard[x]);
 }
 
-void dm_request_tell_types(const dm_settings *s, const dm_log *log, const dm_dataset *a,
-                           const dm_dataset *b, const dm_problem *problem) {
+void dm_request_tell_types(const dm_settings *s, const dm_log *log, dm_level level,
+                           const dm_dataset *a, const dm_dataset *b, const dm_problem *problem) {
   const dm_dataset *const sets[2] = {a, b};
   char name[DM_NAME];
   if (dm_given(s, "type")) return; /* as the user says */
+
+  /* A metric states it, too. */
+  const bool stated = dm_request_equation(s).type != DM_DTYPE_NONE;
+  const dm_dtype both = stated ? DM_DTYPE_NONE : dm_request_equation_of(s, a, b).type;
+  const bool promotes = both != DM_DTYPE_NONE;
+  const dm_dtype as = promotes ? both : problem->work;
   for (int x = 0; x < 2; x++) {
     const dm_dtype type = dm_dataset_type(sets[x]);
-    if (tell_in_file(sets[x]) && type != problem->work)
-      dm_log_applied(log, DM_LOG_DETAIL, "%s: %s is multiplied as %s",
-                     dm_location_name(&sets[x]->at, name), dm_dtype_name(type),
-                     dm_dtype_name(problem->work));
+    if ((tell_in_file(sets[x]) || promotes) && type != as)
+      dm_log_applied(log, promotes ? level : DM_LOG_DETAIL, "%s: %s is multiplied as %s",
+                     tell_in_file(sets[x]) ? dm_location_name(&sets[x]->at, name)
+                                           : sets[x]->at.dataset,
+                     dm_dtype_name(type), dm_dtype_name(as));
   }
 }

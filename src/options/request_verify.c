@@ -307,6 +307,8 @@ static dm_status prepare(dm_settings *s, const dm_log *log, const char *const op
   v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_request_io_threads(s);
   DM_TRY(take_type(provenance, type, v));
+  if (v->equation.type == DM_DTYPE_NONE)
+    v->equation.type = dm_request_equation_of(s, &v->a, &v->b).type;
   DM_TRY(dm_entries_arrange(&v->a, v->equation.op_a != DM_OP_N, &v->b, v->equation.op_b != DM_OP_N,
                             &leads));
   DM_TRY(dm_request_check_leads(&v->c, &leads));

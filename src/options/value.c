@@ -560,6 +560,7 @@ const dm_value dm_values[] = {
     {"missing-value", set_number_text, AT(missing_value)},
     {"raw", dm_value_set_flag, AT(raw)},
     {"allow-rounding", dm_value_set_flag, AT(rounding)},
+    {"strict-types", dm_value_set_flag, AT(strict_types)},
     {"type-c", dm_value_set_choice, AT(type_c), .choices = types},
     {"compute", set_compute, AT(compute), .initial = "auto", .choices = dm_compute_names},
     {"accumulate", dm_value_set_choice, AT(accumulate), .initial = "auto", .choices = accumulate},

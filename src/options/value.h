@@ -51,7 +51,7 @@ typedef struct dm_settings {
   /* equation and types */
   int op_a, op_b, type, type_c, compute, accumulate;
   double alpha[2], beta[2];
-  bool rounding, reproducible;
+  bool rounding, strict_types, reproducible;
   bool gram; /* stated by the verb or the call: B is A, transposed and conjugated, or A is */
   bool covariance, correlation;        /* the same, of centered, and scaled, lines */
   dm_lines_choice center[2], scale[2]; /* of A and B */

@@ -16,6 +16,8 @@ def quick():
                  (("f64", "f32", "f64", ""), ("f64", "f64", "f32", ""), ("f32", "f64", "bf16", ""),
                   ("bf16", "f16", "f32", "f64"), ("f32", "c64", "c128", ""), ("f64", "f64", "f16", "f16"),
                   ("i8", "f32", "f64", "f32"), ("i32", "i32", "f64", ""), ("c128", "f32", "c64", "c128"))]
+    converted += [Case(20, 31, 60, dtype=a, dtype_b=b, ranks=r, data="integer") for a, b, r in
+                  (("f32", "f64", 1), ("c64", "f64", 3), ("bf16", "f16", 1), ("u8", "u8", 1), ("bool", "f32", 2), ("c64", "i16", 1))]
     results = [Case(30, 31, 90, dtype=d, type_c=c) for d, c in
                (("f64", "f32"), ("f64", "bf16"), ("f32", "f16"), ("f16", "f64"), ("bf16", "bf16"),
                 ("c128", "c64"))]
@@ -38,7 +40,7 @@ def more(rng):
     def one():
         kind = elements.COMPLEX if rng.random() < 0.3 else elements.REAL
         pick = lambda: str(rng.choice(kind))
-        return Case(*map(int, rng.integers(1, 150, 3)), dtype=pick(), dtype_b=pick(), type=pick(),
+        return Case(*map(int, rng.integers(1, 150, 3)), dtype=pick(), dtype_b=pick(), type=pick() if rng.random() < 0.7 else "",
                     type_c=pick(), compute=str(rng.choice(["", "f64", "f32"])),
                     ranks=int(rng.integers(1, 5)))
     return [one() for _ in range(28)]

@@ -27,6 +27,14 @@ def unit(dtype):
     return 2.0**-BITS[dtype] if dtype in BITS else 0.0
 
 
+def promoted(a, b):
+    """The type that matrices of two types are multiplied in if none is stated."""
+    if a == b and a not in INTEGER[1:]:
+        return a
+    found = np.result_type(*["f4" if dtype == "bf16" else STORED[dtype] for dtype in (a, b)])
+    return "f64" if found.kind in "biu" else next(d for d in FACTORS if d != "bf16" and np.dtype(STORED[d]) == found)
+
+
 def wide(dtype):
     return np.int64 if dtype in INTEGER else np.complex128 if dtype in COMPLEX else np.float64
 

@@ -46,7 +46,7 @@ def flags_of(case):
 
 def types_of(case):
     """Types of the inputs, the products, the sums and C, as documented in the manual."""
-    given = case.type or case.dtype
+    given = case.type or elements.promoted(case.dtype, case.dtype_b or case.dtype)
     work = given
     if case.compute == "f64":
         work = "c128" if given in elements.COMPLEX else "f64"

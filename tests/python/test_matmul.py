@@ -643,14 +643,13 @@ class Refused(unittest.TestCase):
         self.refused("the inner dimensions differ", x, x.T, op_a="t")
         self.refused("out is 4 x 3, the product 3 x 3", x, x.T, np.ones((4, 3)))
         self.refused("c is 1 x 3", x, x.T, c=np.ones((1, 3)))
-        for wrong in (np.ones(3), 1.0):
-            self.assertTrue(self.refused("dimensions", wrong, x).hint)
+        self.assertTrue(self.refused("dimensions", 1.0, x).hint)
 
     def test_types(self):
         x = np.ones((3, 3))
         for dtype in ("O", "f16", "U1"):
             self.refused("elements of", np.ones((3, 3)).astype(dtype), x)
-        self.refused("a is f64 and b is f32", x, x.astype("f4"))
+        self.refused("a is f64 and b is f32", x, x.astype("f4"), strict_types=True)
         self.refused("cannot be read as", damier.Rows(x, type="bf16"), x)
         self.refused("differ in type", x, x, x.copy(), c=x.astype("f4"))
         self.refused("none of", x, x, type_c="f128")

@@ -35,6 +35,36 @@ class Numbers(unittest.TestCase):
                         kind = "i4" if one == other == "i1" else "f8" if common.kind in "biu" else "f4" if common == "f2" else common
                         self.assertEqual(c.dtype, kind)
 
+    def test_promotion(self):
+        floats = ("f2", "f4", "f8", "c8", "c16")
+        rng = np.random.default_rng(5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for one in floats:
+                for other in floats:
+                    m, k, n = map(int, rng.integers(1, 9, 3))
+                    a, b = rng.integers(-9, 9, (m, k)).astype(one), rng.integers(-9, 9, (k, n)).astype(other)
+                    with self.subTest(a=one, b=other):
+                        c = damier.matmul(a, b)
+                        np.testing.assert_array_equal(c, a.astype("c16") @ b.astype("c16"))
+                        common = np.result_type(one, other)
+                        self.assertEqual(c.dtype, "f4" if common == "f2" else common)
+            a, b = np.ones((3, 2), "f4"), np.ones((2, 3))
+            with damier.Context() as context:
+                for _ in range(2):  # a second call is like the first
+                    np.testing.assert_array_equal(context.matmul(a, b), a @ b)
+                self.assertIn({"kind": "applied", "text": "A: f32 is multiplied as f64"}, context.record["warnings"])
+            bits = damier.Rows(np.full((2, 2), 0x3f80, "u2"), type="bf16")  # of ones
+            for other, kind in (("f2", "f4"), ("f8", "f8"), ("i1", "f4"), ("i4", "f8")):
+                c = damier.matmul(bits, np.ones((2, 2), other))
+                self.assertEqual((c.dtype, c[0, 0]), (kind, 2))
+            np.testing.assert_allclose(damier.cov(a, b.T[:3], missing="zero"), np.zeros((2, 2)))
+        for x, y in ((a, b), (drawn((3, 2), "i8"), drawn((2, 3), "i8")), (np.ones((3, 2), "c8"), b)):
+            with self.assertRaisesRegex(damier.UsageError, "a is .* and b is .*"):
+                damier.matmul(x, y, strict_types=True)
+        with self.assertRaisesRegex(damier.UsageError, "x is int64"):
+            damier.gram(drawn((3, 2), "i8"), strict_types=True)
+
     def test_others(self):
         x = drawn((7, 5), "i8")
         wanted = x.T.astype("f8") @ x

@@ -204,6 +204,35 @@ TEST(input_types) {
   refuses_types(DM_I8, DM_I8, DM_I8, NULL);
 }
 
+static dm_dtype promotes(dm_dtype a, dm_dtype b) {
+  dm_equation e = plain();
+  dm_dataset x = dataset(a, 4, 4), y = dataset(b, 4, 4);
+  const dm_dtype type = dm_equation_promotes(&x, &y, &e);
+  assert_int_equal(dm_equation_promotes(&y, &x, &e), type);
+  e.type = DM_F32; /* as stated */
+  assert_int_equal(dm_equation_promotes(&x, &y, &e), DM_DTYPE_NONE);
+  return type;
+}
+
+TEST(promoted_types) {
+  const dm_dtype equal[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8};
+  for (int i = 0; i < 7; i++) assert_int_equal(promotes(equal[i], equal[i]), DM_DTYPE_NONE);
+  assert_int_equal(promotes(DM_F32, DM_F64), DM_F64);
+  assert_int_equal(promotes(DM_F16, DM_F32), DM_F32);
+  assert_int_equal(promotes(DM_F16, DM_BF16), DM_F32);
+  assert_int_equal(promotes(DM_C64, DM_F32), DM_C64);
+  assert_int_equal(promotes(DM_C64, DM_F64), DM_C128);
+  assert_int_equal(promotes(DM_C64, DM_I32), DM_C128);
+  assert_int_equal(promotes(DM_C64, DM_I16), DM_C64);
+  assert_int_equal(promotes(DM_I16, DM_F16), DM_F32);
+  assert_int_equal(promotes(DM_I8, DM_F16), DM_F16);
+  assert_int_equal(promotes(DM_I32, DM_F32), DM_F64);
+  assert_int_equal(promotes(DM_I64, DM_F32), DM_F64); /* dm_problem_of refuses such values */
+  assert_int_equal(promotes(DM_BOOL, DM_BOOL), DM_F64);
+  assert_int_equal(promotes(DM_I16, DM_I16), DM_F64);
+  assert_int_equal(promotes(DM_I8, DM_U8), DM_F64);
+}
+
 static void scalars(dm_dtype dtype, double alpha, double imaginary, double beta,
                     const char *words) {
   dm_equation e = plain();

@@ -25,10 +25,10 @@ for pair in 'int16 f16' 'int32 f32' 'int64 f64' 'uint8 i8' 'uint16 bf16' 'uint32
   read -r name type <<<"$pair"
   expect 2 damier multiply $name.h5 $name.h5 -o C.h5 --type $type
 done
-try damier multiply uint8.h5 uint8.h5 -o C.h5 --force
+try damier multiply uint8.h5 uint8.h5 -o C.h5 --force --strict-types
 try damier multiply uint8.h5 uint8.h5 -o C.h5 --type i8
 try damier multiply int64.h5 int64.h5 -o C.h5 --force
-try damier multiply uint8.h5 f64.h5 -o C.h5 --force
+try damier multiply uint8.h5 f64.h5 -o C.h5 --force --strict-types
 try damier multiply int32.h5 int32.h5 -o C.h5 --force --type f32
 try damier multiply int64.h5 int64.h5 -o C.h5 --force --type f64
 damier multiply int64.h5 int64.h5 -o C.h5 --force --type f64 --allow-rounding -q | grep -o 'PASS$'

@@ -95,5 +95,5 @@ task damier multiply X.mat Y.mat -o XY.h5
 task damier multiply Y.mat X.mat -o XY.h5 -q
 # 54 files of two types  55 which benchmark
 damier generate F.h5 --rows 40 --cols 50 --type f32 -q >/dev/null
-task damier multiply A.h5 F.h5 -o AF.h5
+task damier multiply A.h5 F.h5 -o AF.h5 --strict-types
 task damier bench
