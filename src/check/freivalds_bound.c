@@ -40,6 +40,15 @@ static double bound_growth(const dm_problem *p) {
   return fmin(1.0, sqrt(CHAIN / k + 1.0 / ALIKE));
 }
 
+/* C w and B w are sums of n terms in f64, those of complex numbers of products of parts, in chains.
+ * Their errors, of the size of the vectors that are summed: measured with k = 1, where nothing
+ * hides them, for n from 100 to 10^6 on CPUs; seven standard deviations. */
+static double own_roundoff(const dm_problem *p) {
+  enum { SHARE = 12 };
+  const double parts = dm_dtype_is_complex(p->work) ? 4.0 : 1.0;
+  return parts * dm_dtype_roundoff(DM_F64) * sqrt(sqrt((double)p->n)) / SHARE;
+}
+
 dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
   const dm_problem *p = &check->problem;
   const long double alpha = scalbnl(dm_row_modulus(check->alpha), check->alpha_exponent);
@@ -47,6 +56,7 @@ dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
       .accumulate = p->compute.roundoff,
       .input = p->compute.shortening,
       .result = dm_dtype_roundoff(p->c),
+      .own = own_roundoff(p),
       .depth = sqrt((double)p->k),
       .unit = (double)(0.5L * (dm_dtype_smallest(p->c) + (alpha * (long double)p->k + 2.0L) *
                                                              dm_dtype_smallest(p->accumulator))),

@@ -18,6 +18,7 @@
 typedef struct dm_row_factors {
   double alpha[2], beta[2];
   double accumulate, input, result; /* roundoffs */
+  double own;                       /* that of the verification's sums of n terms */
   double depth;                     /* sqrt(k) */
   double unit;                      /* largest loss of an element of C to underflow */
   double largest;                   /* alpha A B, if neither C nor A B overflows */
@@ -75,9 +76,9 @@ static inline DM_HOST_DEVICE bool dm_row_is_strained(const dm_row_sums *s, doubl
 static inline DM_HOST_DEVICE double dm_row_bound(const dm_row_factors *f, double products,
                                                  double scale, double spread, double subnormal) {
   const double share = !f->cancel ? 1.0 : scale > 0.0 ? spread / scale : 0.0;
-  return DM_ROW_SAFETY *
-         (f->accumulate * (products + f->depth * spread * share + scale) +
-          f->input * (products / f->depth + spread) + f->result * spread + subnormal);
+  return DM_ROW_SAFETY * (f->accumulate * (products + f->depth * spread * share + scale) +
+                          f->input * (products / f->depth + spread) + f->result * spread +
+                          f->own * (products / f->depth + spread + scale - products) + subnormal);
 }
 
 /* SUBNORMAL: largest loss of the row of C w to underflow; LIMIT: the scale from which on a correct

@@ -111,6 +111,16 @@ class Gram(unittest.TestCase):
             with self.subTest(wrong), self.assertRaises(damier.UsageError):
                 damier.gram(x, **wrong)
 
+    def test_short_complex_sums(self):
+        """Where k is 1, nothing hides the rounding of the verification's own sums, of the columns of C."""
+        r = np.random.default_rng(11)
+        for beta in (0, 2):
+            for n in (1500, 6000):
+                for _ in range(10):
+                    a, b, c = (r.standard_normal(s) + 1j * r.standard_normal(s) for s in ((200, 1), (1, n), (200, n)))
+                    wanted = a @ b + beta * c
+                    np.testing.assert_allclose(damier.matmul(a, b, c, beta=beta), wanted, rtol=0, atol=1e-13)
+
     def test_old_result(self):
         for dtype in ("f8", "c16"):
             x, old = drawn((9, 40), dtype), drawn((40, 40), dtype)
