@@ -135,7 +135,7 @@ static void reproducible(rank_test *test, damier_context *context) {
   free(a.m.data), free(b.m.data), free(c.m.data), free(again.m.data);
 }
 
-/* Operands of two types, and the common type of both. */
+/* Operands of two types: promoted, refused, and in a type that is stated. */
 static void types(rank_test *test, damier_context *context) {
   float a[4] = {1, 2, 3, 4};
   double b[4] = {1, 0, 0.1, 1}, c[4] = {0};
@@ -143,12 +143,16 @@ static void types(rank_test *test, damier_context *context) {
   const damier_matrix ma = damier_on_one(DAMIER_F32, 2, 2, 0, a, 0);
   const damier_matrix mb = damier_on_one(DAMIER_F64, 2, 2, 0, b, 0);
   const damier_matrix mc = damier_on_one(DAMIER_F64, 2, 2, 0, c, 0);
+  CHECK(test, !damier_multiply(context, &ma, &mb, &mc, &error), "%s", error.message);
+  CHECK(test, test->run.rank > 0 || c[0] == 1 + 2 * 0.1, "%.17g", c[0]);
+  CHECK(test, !damier_set(context, "strict-types", "yes", &error), "%s", error.message);
   CHECK(test, damier_multiply(context, &ma, &mb, &mc, &error) == DAMIER_E_USAGE, "two types pass");
   CHECK(test, strstr(error.hint, "--type"), "the hint is '%s'", error.hint);
   CHECK(test, !damier_set(context, "type", "f64", &error), "%s", error.message);
   CHECK(test, !damier_multiply(context, &ma, &mb, &mc, &error), "%s", error.message);
   CHECK(test, test->run.rank > 0 || c[0] == 1 + 2 * 0.1, "%.17g", c[0]);
   CHECK(test, !damier_set(context, "type", NULL, &error), "%s", error.message);
+  CHECK(test, !damier_set(context, "strict-types", NULL, &error), "%s", error.message);
 }
 
 /* What is refused leaves no trace in the context. */
@@ -168,8 +172,10 @@ static void refusals(rank_test *test, damier_context *context) {
     CHECK(test, !damier_set(context, "beta", "1", &error), "after %s %s: %s", bad[i][0], bad[i][1],
           error.message);
   }
+  CHECK(test, !damier_set(context, "strict-types", "yes", &error), "%s", error.message);
   CHECK(test, damier_multiply(context, &ma, &mb, &mc, &error) == DAMIER_E_USAGE,
         "a refused type is used");
+  CHECK(test, !damier_set(context, "strict-types", NULL, &error), "%s", error.message);
   CHECK(test, !damier_old_c(context, &stated, &error), "%s", error.message);
   CHECK(test, damier_old_c(context, &nameless, &error) == DAMIER_E_USAGE, "a file without a name");
   CHECK(test, !damier_multiply(context, &mb, &mb, &mc, &error), "%s", error.message);
