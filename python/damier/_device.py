@@ -59,7 +59,7 @@ def current_stream(tensor: Any) -> int:
     torch = sys.modules["torch"]
     if getattr(torch._C, "_cuda_isCurrentStreamCapturing", bool)():
         raise UsageError("a CUDA graph is being captured, and a call waits for what the GPU has computed",
-                         hint="call it before or after torch.cuda.graph(), and capture what comes between")
+                         hint="call it before or after torch.cuda.graph(), and capture the other work")
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # what its compiler calls: a fortieth of the time of the public function
     stream = raw(tensor.device.index) if raw else torch.cuda.current_stream(tensor.device).cuda_stream
     return int(stream) or LEGACY

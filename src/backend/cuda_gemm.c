@@ -41,7 +41,7 @@ static dm_status turn_to_rows(dm_cuda *gpu, dm_view *v) {
   return DM_OK;
 }
 
-static dm_status multiply_by_rows(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
+static dm_status multiply_by_kernel(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate);
 
 /* A complex product as a real one, by kernels of ours: their sums do not depend on how C is cut. B
  * is expanded in parts, in 128 MiB at most. */
@@ -51,7 +51,7 @@ static dm_status multiply_expanded(dm_cuda *gpu, dm_view c, dm_view a, dm_view b
   const dm_view to = dm_view_strided(gpu->pieces.memory, b.dtype, DM_DEVICE, 2 * b.rows, b.cols,
                                      dm_device_stride(b.cols, b.dtype));
   DM_CUDA(gpu, dm_kernels_expand(to, b, gpu->lanes[DM_COMPUTE].stream));
-  return multiply_by_rows(gpu, dm_view_parts(c), dm_view_parts(a), dm_view_parts(to), accumulate);
+  return multiply_by_kernel(gpu, dm_view_parts(c), dm_view_parts(a), dm_view_parts(to), accumulate);
 }
 
 static dm_status multiply_parts(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
@@ -76,11 +76,12 @@ static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
     return dm_cuda_multiply_split(gpu, c, a, b, accumulate);
   const bool by_parts = gpu->tile > 0 && !gpu->kernel && dm_dtype_is_complex(a.dtype);
   return by_parts ? multiply_parts(gpu, c, a, b, accumulate)
-                  : multiply_by_rows(gpu, c, a, b, accumulate);
+                  : multiply_by_kernel(gpu, c, a, b, accumulate);
 }
 
 /* By the kernel that was named, or the fastest one. */
-static dm_status multiply_by_rows(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+static dm_status multiply_by_kernel(dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                    bool accumulate) {
   const dm_kernel *kernel = gpu->kernel ? gpu->kernel : dm_cuda_fastest(gpu, c, a, b, accumulate);
   return dm_cuda_multiply(gpu, kernel, c, a, b, accumulate);
 }

@@ -1,4 +1,4 @@
-/* A number for each line: its extreme, its sum, or what else is said in few words. */
+/* A number for each line: its extreme, sum, mean, norm, count, or element of the diagonal. */
 #include <math.h>
 
 #include "core/buffer.h"

@@ -2,30 +2,13 @@
  * src/file/conventions.c. attributes_page --compare PAGE: tells whether it is the same. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "documents/page.h"
 #include "file/conventions.h"
-
-enum { ROOM = 1 << 18 };
 
 static const char begin[] = "<!-- The table is made by tests/documents/attributes_page.c. -->\n";
 static const char end[] = "<!-- End of the table. -->\n";
-
-typedef struct page {
-  size_t used;
-  char text[ROOM];
-} page;
-
-static void add(page *p, const char *text) {
-  const size_t length = strlen(text);
-  if (p->used + length >= sizeof p->text) {
-    fputs("attributes_page: the page is too long\n", stderr);
-    exit(1);
-  }
-  memcpy(p->text + p->used, text, length + 1);
-  p->used += length;
-}
 
 /* The words of LIST, "a|b", each in quotes; a star is STAR. */
 static void add_words(page *p, const char *list, const char *star, const char *last) {
@@ -119,18 +102,6 @@ static void add_table(page *p) {
   add(p, "| written by | told by attributes of the dataset, or by | meaning | what is done |\n");
   add(p, "|---|---|---|---|\n");
   for (int i = 0; i < dm_conventions_count; i++) add_row(p, &dm_conventions[i]);
-}
-
-/* Reads the file NAME to OLD. */
-static void read_page(const char *name, page *old) {
-  FILE *file = fopen(name, "r");
-  if (file) old->used = fread(old->text, 1, sizeof old->text - 1, file);
-  if (!file || ferror(file)) {
-    fprintf(stderr, "attributes_page: %s cannot be read\n", name);
-    exit(1);
-  }
-  fclose(file);
-  old->text[old->used] = '\0';
 }
 
 int main(int count, char **words) {

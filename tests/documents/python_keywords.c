@@ -3,30 +3,12 @@
  * same. */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/option.h"
+#include "documents/page.h"
 
-enum {
-  ROOM = 1 << 18,
-  ALL_VERBS = DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS | DM_VERB_VERIFY | DM_VERB_INFO
-};
-
-typedef struct page {
-  size_t used;
-  char text[ROOM];
-} page;
-
-static void add(page *p, const char *text) {
-  const size_t length = strlen(text);
-  if (p->used + length >= sizeof p->text) {
-    fputs("python_keywords: the file is too long\n", stderr);
-    exit(1);
-  }
-  memcpy(p->text + p->used, text, length + 1);
-  p->used += length;
-}
+enum { ALL_VERBS = DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS | DM_VERB_VERIFY | DM_VERB_INFO };
 
 /* ---- types ---- */
 
@@ -227,17 +209,6 @@ static const char head[] =
     "\"type[complex]\"]\n";
 
 /* ---- the file ---- */
-
-static void read_page(const char *name, page *old) {
-  FILE *file = fopen(name, "r");
-  if (file) old->used = fread(old->text, 1, sizeof old->text - 1, file);
-  if (!file || ferror(file)) {
-    fprintf(stderr, "python_keywords: %s cannot be read\n", name);
-    exit(1);
-  }
-  fclose(file);
-  old->text[old->used] = '\0';
-}
 
 int main(int count, char **words) {
   static page old, new;
