@@ -67,6 +67,11 @@ def check_bars(text, before):
     return [float(number) * {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}.get(unit[0], 1) for number, unit in rates]
 
 
+def check_cleared(text):
+    """Every line on the screen begins where the bar was cleared."""
+    assert not re.search(r"left(\033\[K)?\n", text), "a bar was left on the screen"
+
+
 def stop_after(terminal, journal, records):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and terminal.process.poll() is None:
@@ -91,12 +96,13 @@ def check_progress(damier, folder):
     assert record["plan"]["tiles"] > 2, record["plan"]
     rates, mean = check_bars(text, False), record["rates"]["multiply_flops"]
     assert 0.2 * mean < sorted(rates)[len(rates) // 2] < 5 * mean, f"{rates}, on the whole {mean}"
-    assert not re.search(r"left\n", text), "a bar was left on the screen"
+    check_cleared(text)
 
     stopped = Terminal(command, True)
     stop_after(stopped, folder / "C.h5.journal", 2)
     code, text = stopped.end()
-    assert code == 75 and re.search(r"\r\033\[Kdamier: stopped early", text), text
+    assert code == 75 and re.search(r"(^|\r\033\[K)damier: stopped early", text, re.MULTILINE), text
+    check_cleared(text)
     resumed = Terminal(command, True)
     code, text = resumed.end()
     assert code == 0 and "resuming: " in text, text
