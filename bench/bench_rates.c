@@ -16,7 +16,7 @@
 #include "core/crew.h"
 #include "engine/equation.h"
 #include "engine/setup.h"
-#include "file/batch.h"
+#include "io/batch.h"
 #include "options/request.h"
 #include "plan/grid_cost.h"
 #include "run/facts.h"

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 
-LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "file": 2, "transport": 2, "backend": 2, "reduce": 2,
-         "run": 3, "check": 4, "engine": 5, "product": 6, "options": 7, "api": 8, "cli": 8, "bench": 9}
+LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "dataset": 2, "transport": 2, "backend": 2, "reduce": 2,
+         "io": 3, "run": 3, "inspect": 4, "check": 4, "engine": 5, "product": 6, "options": 7, "api": 8, "cli": 8, "bench": 9}
 FOLDERS = ("ladder", "helpers", "residues", "split")  # folders of kernels, bottom to top; headers at the top of kernels are below them
 RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include of ours, with what these include
-ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"file"}), (r"nccl\.h", {"transport"}),
+ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"dataset", "io", "inspect"}), (r"nccl\.h", {"transport"}),
            (r"(cuda|cublas|nvrtc|nvToolsExt|nvtx).*", {"kernels", "backend", "transport"})]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.M)
 DRIVES = ("engine/product.h", "engine/execute.h", "engine/endpoint.h", "engine/endpoint.h", "engine/rank_state.h")
@@ -78,7 +78,7 @@ HIDDEN = [(re.compile(r"hopper|dm_cuda_|\"backend/c(uda|pu)", re.I), {"backend",
 
 # Calls of HDF5 whose negative result is easily taken for "there is none", and the file that tells the two apart.
 LOOKS = re.compile(r"\bH5(Aexists|Lexists|Oexists|Aopen|Aiterate|Aget_name)\w*\s*\(")
-LOOKS_PLACE = "src/file/hdf5_has.c"
+LOOKS_PLACE = "src/dataset/hdf5_has.c"
 
 
 def check_looks(root):
@@ -159,7 +159,7 @@ def check_names(root):
     return problems
 
 
-PERMITTED = {"libdm_file.a": ("in_use", "watched", "entered")}  # the lock around HDF5, whose own state is global
+PERMITTED = {"libdm_dataset.a": ("in_use", "watched", "entered")}  # the lock around HDF5, whose own state is global
 HEADERS_OWN = ("nvtxGlobals_v3", "InitializeInjectionNvtx2_fnptr") # defined by NVTX in files that include it
 
 
@@ -190,8 +190,8 @@ def check_itself():
              "src/product/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n',
              "src/run/l.h": "", "src/run/l_impl.h": '#include "run/l.h"\n', "src/run/l.c": '#include "run/m.h"\n',
              "src/run/l_part.c": '#include "run/l_impl.h"\n', "src/run/m.h": "", "src/run/m.c": '#include "run/m.h"\n'}
-    planted = {"src/file/y.c": "if (H5Aexists(set, name) <= 0) ;\n", "src/run/y.c": "if (dm_cuda_x()) ;\n", "src/run/z.c": "if (row->splits) ;\n",
-               "src/core/x.c": '#include "plan/b.h"\n', "src/file/x.c": '#include "plan/b.h"\n',
+    planted = {"src/io/y.c": "if (H5Aexists(set, name) <= 0) ;\n", "src/run/y.c": "if (dm_cuda_x()) ;\n", "src/run/z.c": "if (row->splits) ;\n",
+               "src/core/x.c": '#include "plan/b.h"\n', "src/dataset/x.c": '#include "plan/b.h"\n',
                "src/comm/x.c": '#include "kernels/k.h"\n',
                "src/run/x.c": '#include "kernels/ladder/k.cuh"\n',
                "kernels/ladder/x.cu": '#include "kernels/helpers/k.h"\n',

@@ -14,7 +14,7 @@ _OF_VALUES = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Uns
 _OF_STORED = (*_OF_VALUES, "valid_range", "valid_min", "valid_max", "MissingValue", "CodeMissingValue", "ScaleFactor", "Offset",
               "scale", "offset", "__complex__")
 _RAW_PACKAGES = ("h5netcdf", "zarr")
-# Names of what gives a dataset of HDF5 a meaning from beside it, or from a group around it (src/file/conventions.c).
+# Names of what gives a dataset of HDF5 a meaning from beside it, or from a group around it (src/inspect/conventions.c).
 _BESIDE = ("mask", "_mask", "null_bitmap", "image-max", "image-min", "channel_conversion", "polynom_coefficients", "InfoChannel", "type")
 _BESIDE_ENDINGS = ("Factors", "_scaling_factor", "_offset", "_mask", "_masked")  # after its own name
 _GROUPS_BESIDE = ("what", "calibration", "application_data")

@@ -40,7 +40,7 @@
 #include "backend/probe.h"
 #include "comm/comm.h"
 #include "core/row_bound.h"
-#include "file/meaning.h"
+#include "dataset/meaning.h"
 #include "plan/plan.h"
 
 typedef struct dm_freivalds dm_freivalds;

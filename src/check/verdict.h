@@ -4,7 +4,7 @@
 
 #include "check/freivalds.h"
 #include "core/status.h"
-#include "file/meaning.h"
+#include "dataset/meaning.h"
 #include "run/record.h"
 
 /* "PASS", "FAIL", "PARTIAL" (some rows or columns were left out) or "UNCHECKED" (all were). */

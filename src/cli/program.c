@@ -15,7 +15,7 @@
 #include "core/buffer.h"
 #include "core/clock.h"
 #include "core/version.h"
-#include "file/codec.h"
+#include "dataset/codec.h"
 #include "options/request.h"
 #include "product/info.h"
 #include "transport/transport.h"

@@ -4,7 +4,7 @@
 
 #include "backend/gpu_list.h"
 #include "cli/call.h"
-#include "file/dataset.h"
+#include "dataset/dataset.h"
 #include "run/record.h"
 #include "run/run.h"
 

@@ -4,8 +4,8 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "file/composite.h"
-#include "file/file_queue.h"
+#include "dataset/composite.h"
+#include "io/file_queue.h"
 #include "plan/buffers.h"
 #include "plan/partition.h"
 #include "plan/volume.h"

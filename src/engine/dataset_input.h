@@ -4,8 +4,8 @@
 
 #include "core/view.h"
 #include "engine/rank_state.h"
-#include "file/file_queue.h"
-#include "file/read.h"
+#include "io/file_queue.h"
+#include "io/read.h"
 #include "plan/plan.h"
 #include "run/run.h"
 

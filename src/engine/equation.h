@@ -4,7 +4,7 @@
 
 #include "core/compute.h"
 #include "core/distance.h"
-#include "file/dataset.h"
+#include "dataset/dataset.h"
 #include "plan/problem.h"
 
 /* What else the product is divided by: the number of its terms, k, or one less. */

@@ -7,7 +7,7 @@
 
 #include "backend/backend.h"
 #include "check/freivalds.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/buffers.h"
 #include "plan/steps.h"
 #include "plan/tiles.h"

@@ -5,7 +5,7 @@
 #include "backend/backend.h"
 #include "core/compute.h"
 #include "engine/links.h"
-#include "file/batch.h"
+#include "io/batch.h"
 #include "plan/machine.h"
 #include "plan/plan.h"
 #include "run/record.h"

@@ -9,7 +9,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/crew.h"
-#include "file/journal.h"
+#include "io/journal.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

@@ -1,4 +1,5 @@
 #include "options/request.h"
+#include "dataset/dataset_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +9,9 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/units.h"
-#include "file/composite.h"
-#include "file/entries.h"
-#include "file/journal.h"
+#include "dataset/composite.h"
+#include "dataset/entries.h"
+#include "io/journal.h"
 #include "product/info.h"
 
 bool dm_request_reads_c(const dm_settings *s) {

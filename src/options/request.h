@@ -4,7 +4,7 @@
 #define DM_OPTIONS_REQUEST_H
 
 #include "comm/comm.h"
-#include "file/inspect.h"
+#include "inspect/inspect.h"
 #include "options/value.h"
 #include "product/components.h"
 #include "product/multiply.h"

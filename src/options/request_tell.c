@@ -1,4 +1,5 @@
 /* What a product is told to do to the numbers of its files, noted for the user. */
+#include "dataset/dataset_text.h"
 #include "options/request.h"
 
 static bool tell_in_file(const dm_dataset *x) {

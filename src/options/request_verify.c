@@ -1,4 +1,5 @@
 /* The verification that settings state, completed from the provenance of C. */
+#include "dataset/dataset_text.h"
 #include "options/request.h"
 
 #include <ctype.h>
@@ -10,9 +11,9 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/compute.h"
-#include "file/arrays_file.h"
-#include "file/entries.h"
-#include "file/output_tiles.h"
+#include "dataset/entries.h"
+#include "io/arrays_file.h"
+#include "io/output_tiles.h"
 
 /* ---- what C's attributes state, each as the text of an option ---- */
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/status.h"
-#include "file/dataset.h"
+#include "dataset/dataset.h"
 #include "plan/problem.h"
 
 /* ---- what the options of a product state, as plain data, so that rank 0 can send its own to all

@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/crew.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/partition.h"
 
 enum {

@@ -3,8 +3,8 @@
 #ifndef DM_PRODUCT_CENTERED_COPY_H
 #define DM_PRODUCT_CENTERED_COPY_H
 
+#include "dataset/meaning.h"
 #include "engine/setup.h"
-#include "file/meaning.h"
 #include "product/distributed.h"
 #include "product/marks.h"
 #include "product/moments.h"

@@ -1,15 +1,15 @@
 /* checkpoint: records which tiles of C are safe on the disk, so that an interrupted run can resume.
  *
  * Every rank starts a sync of what it wrote once per interval, without waiting for it, and reports
- * to rank 0, which records a tile in the journal (file/journal.h) when all ranks have it on the
+ * to rank 0, which records a tile in the journal (io/journal.h) when all ranks have it on the
  * disk. A later run of the same command keeps the recorded tiles after comparing their checksums
  * with the file. docs/checkpoint_protocol.md states the guarantees. */
 #ifndef DM_PRODUCT_CHECKPOINT_H
 #define DM_PRODUCT_CHECKPOINT_H
 
 #include "engine/setup.h"
-#include "file/journal.h"
-#include "file/output.h"
+#include "io/journal.h"
+#include "io/output.h"
 #include "plan/tiles.h"
 #include "product/description.h"
 

@@ -1,6 +1,7 @@
 /* What an earlier run left: found, compared with this command, trusted after its tiles were read
  * again; and what a wrong C leaves for the next round. */
-#include "file/inspect.h"
+#include "dataset/dataset_text.h"
+#include "inspect/inspect.h"
 #include "product/checkpoint_impl.h"
 
 #include <stdio.h>
@@ -13,10 +14,10 @@
 #include "core/compute.h"
 #include "core/element_sum.h"
 #include "core/version.h"
-#include "file/file_system.h"
-#include "file/journal.h"
-#include "file/read.h"
-#include "file/tile_sums.h"
+#include "dataset/file_system.h"
+#include "io/journal.h"
+#include "io/read.h"
+#include "io/tile_sums.h"
 #include "plan/partition.h"
 #include "product/provenance.h"
 #include "run/run.h"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/crew.h"
-#include "file/pack.h"
+#include "io/pack.h"
 #include "run/run.h"
 
 dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form) {

@@ -2,8 +2,8 @@
 #ifndef DM_PRODUCT_COMMIT_H
 #define DM_PRODUCT_COMMIT_H
 
-#include "file/output.h"
-#include "file/output_form.h"
+#include "io/output.h"
+#include "io/output_form.h"
 #include "run/run.h"
 
 /* Rank 0, after FILE was created: DM_E_FIT if the disk has no room for turning it into FORM

@@ -8,7 +8,7 @@
 #ifndef DM_PRODUCT_COMPONENTS_H
 #define DM_PRODUCT_COMPONENTS_H
 
-#include "file/arrays_file.h"
+#include "io/arrays_file.h"
 #include "product/description.h"
 #include "run/record.h"
 #include "run/run.h"

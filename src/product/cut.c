@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/checked.h"
-#include "file/composite.h"
+#include "dataset/composite.h"
 
 /* LINES of what CENTERING centers, which count from the first of them. */
 static void cut_centering(dm_cut *c, dm_lines lines, dm_range range) {

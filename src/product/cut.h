@@ -3,7 +3,7 @@
 #define DM_PRODUCT_CUT_H
 
 #include "core/centering.h"
-#include "file/dataset.h"
+#include "dataset/dataset.h"
 #include "plan/partition.h"
 
 /* A part of a matrix, and what its lines are centered by. It must not move. */

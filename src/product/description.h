@@ -4,10 +4,10 @@
 #define DM_PRODUCT_DESCRIPTION_H
 
 #include "check/freivalds.h"
+#include "dataset/dataset.h"
 #include "engine/equation.h"
 #include "engine/setup.h"
-#include "file/dataset.h"
-#include "file/output_form.h"
+#include "io/output_form.h"
 #include "product/distributed.h"
 #include "reduce/reduction.h"
 

@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "core/crew.h"
 #include "engine/dataset_input.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/partition.h"
 #include "product/centered.h"
 

@@ -5,8 +5,8 @@
 
 #include "check/freivalds.h"
 #include "engine/endpoint.h"
-#include "file/file_queue.h"
-#include "file/read.h"
+#include "io/file_queue.h"
+#include "io/read.h"
 #include "product/checkpoint.h"
 
 typedef struct dm_file_sink {

@@ -3,8 +3,8 @@
 #define DM_PRODUCT_GENERATE_H
 
 #include "core/element.h"
-#include "file/batch.h"
-#include "file/output_form.h"
+#include "io/batch.h"
+#include "io/output_form.h"
 #include "run/record.h"
 #include "run/run.h"
 

@@ -3,8 +3,8 @@
 #ifndef DM_PRODUCT_HOST_COPY_H
 #define DM_PRODUCT_HOST_COPY_H
 
+#include "dataset/dataset.h"
 #include "engine/setup.h"
-#include "file/dataset.h"
 #include "product/distributed.h"
 #include "run/run.h"
 

@@ -1,4 +1,5 @@
 #include "product/info.h"
+#include "dataset/dataset_text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 #include "core/checked.h"
 #include "core/units.h"
 #include "core/version.h"
-#include "file/inspect.h"
-#include "file/output_tiles.h"
+#include "inspect/inspect.h"
+#include "io/output_tiles.h"
 #include "run/facts.h"
 #include "transport/transport.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "file/listing.h"
+#include "inspect/listing.h"
 #include "run/record.h"
 
 /* Versions compiled and loaded, backends and transports built, GPUs, cores, memory. Does not start

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/checked.h"
-#include "file/file_queue.h"
+#include "io/file_queue.h"
 #include "plan/buffers.h"
 #include "plan/partition.h"
 #include "product/symmetric.h"

@@ -5,7 +5,7 @@
 
 #include "core/crew.h"
 #include "core/view.h"
-#include "file/dataset.h"
+#include "dataset/dataset.h"
 #include "run/run.h"
 
 typedef struct dm_marking {

@@ -6,7 +6,7 @@
 
 #include "check/freivalds.h"
 #include "engine/memory_source.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "product/distributed.h"
 #include "run/run.h"
 

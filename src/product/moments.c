@@ -10,7 +10,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 #include "core/wide_vectors.h"
-#include "file/journal.h"
+#include "io/journal.h"
 #include "plan/partition.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "engine/phases.h"
-#include "file/file_queue.h"
+#include "io/file_queue.h"
 #include "plan/tiles.h"
 #include "product/commit.h"
 #include "product/multiply_impl.h"

@@ -7,7 +7,7 @@
 #define DM_PRODUCT_MULTIPLY_H
 
 #include "engine/phases.h"
-#include "file/output.h"
+#include "io/output.h"
 #include "plan/plan.h"
 #include "product/description.h"
 #include "run/record.h"

@@ -10,7 +10,7 @@
 #include "core/compute.h"
 #include "core/units.h"
 #include "engine/phases.h"
-#include "file/file_queue.h"
+#include "io/file_queue.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 #include "product/centered.h"

@@ -10,7 +10,7 @@
 #include "core/compute.h"
 #include "core/copy.h"
 #include "core/units.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/partition.h"
 #include "product/centered.h"
 #include "product/multiply.h"

@@ -10,7 +10,7 @@
 #include "core/checked.h"
 #include "core/crew.h"
 #include "core/element.h"
-#include "file/journal.h"
+#include "io/journal.h"
 #include "plan/partition.h"
 #include "product/pairwise_impl.h"
 

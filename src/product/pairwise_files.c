@@ -7,8 +7,8 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "file/inspect.h"
-#include "file/journal.h"
+#include "inspect/inspect.h"
+#include "io/journal.h"
 #include "product/multiply.h"
 #include "product/pairwise_impl.h"
 

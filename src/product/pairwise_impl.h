@@ -7,7 +7,7 @@
 
 #include "check/verdict.h"
 #include "core/pairs.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "product/centered.h"
 #include "product/pairwise.h"
 

@@ -1,4 +1,5 @@
 #include "product/provenance.h"
+#include "dataset/dataset_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "core/units.h"
 #include "core/version.h"
 #include "engine/phases.h"
-#include "file/inspect.h"
+#include "inspect/inspect.h"
 #include "plan/plan_text.h"
 #include "product/centered.h"
 #include "run/facts.h"

@@ -9,7 +9,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "file/naming.h"
+#include "dataset/naming.h"
 #include "plan/partition.h"
 #include "product/centered.h"
 #include "product/cut.h"

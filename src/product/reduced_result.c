@@ -5,8 +5,8 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "file/arrays_file.h"
-#include "file/output_form.h"
+#include "io/arrays_file.h"
+#include "io/output_form.h"
 #include "product/provenance.h"
 #include "product/reduced_impl.h"
 

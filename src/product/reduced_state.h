@@ -3,7 +3,7 @@
 #ifndef DM_PRODUCT_REDUCED_STATE_H
 #define DM_PRODUCT_REDUCED_STATE_H
 
-#include "file/output.h"
+#include "io/output.h"
 #include "product/state_file.h"
 
 typedef struct dm_reduced_state {

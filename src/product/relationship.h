@@ -10,7 +10,7 @@
 #ifndef DM_PRODUCT_RELATIONSHIP_H
 #define DM_PRODUCT_RELATIONSHIP_H
 
-#include "file/genotype_counts.h"
+#include "io/genotype_counts.h"
 #include "run/run.h"
 
 /* What the lists beside the files say of the rows and columns of a matrix of genotypes. */

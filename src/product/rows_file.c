@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "file/file_queue.h"
+#include "io/file_queue.h"
 #include "plan/partition.h"
 #include "product/commit.h"
 

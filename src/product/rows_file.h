@@ -4,10 +4,10 @@
 #ifndef DM_PRODUCT_ROWS_FILE_H
 #define DM_PRODUCT_ROWS_FILE_H
 
-#include "file/batch.h"
-#include "file/journal.h"
-#include "file/output.h"
-#include "file/output_form.h"
+#include "io/batch.h"
+#include "io/journal.h"
+#include "io/output.h"
+#include "io/output_form.h"
 #include "run/run.h"
 
 typedef struct dm_rows_file {

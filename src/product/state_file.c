@@ -10,9 +10,9 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "file/batch.h"
-#include "file/journal.h"
-#include "file/naming.h"
+#include "dataset/naming.h"
+#include "io/batch.h"
+#include "io/journal.h"
 #include "product/checkpoint_impl.h"
 
 static const char ending[] = ".damier-kept", unfinished[] = ".damier-kept-n";

@@ -3,7 +3,7 @@
 #ifndef DM_PRODUCT_STORED_TILES_H
 #define DM_PRODUCT_STORED_TILES_H
 
-#include "file/file_queue.h"
+#include "io/file_queue.h"
 #include "product/description.h"
 #include "product/rows_file.h"
 #include "run/run.h"

@@ -3,7 +3,7 @@
 #define DM_PRODUCT_SYMMETRIC_H
 
 #include "backend/backend_table.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/problem.h"
 #include "run/run.h"
 

@@ -5,8 +5,8 @@
 
 #include "core/buffer.h"
 #include "core/centering.h"
-#include "file/journal.h"
-#include "file/read.h"
+#include "io/journal.h"
+#include "io/read.h"
 
 /* ---- numbers of the user ---- */
 

@@ -11,7 +11,7 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "engine/dataset_input.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/buffers.h"
 #include "plan/partition.h"
 #include "plan/plan_text.h"

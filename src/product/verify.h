@@ -4,7 +4,7 @@
 
 #include "check/freivalds.h"
 #include "engine/dataset_input.h"
-#include "file/tile_sums.h"
+#include "io/tile_sums.h"
 #include "product/description.h"
 #include "run/run.h"
 

@@ -8,7 +8,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/partition.h"
 #include "run/facts.h"
 

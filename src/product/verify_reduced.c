@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/crew.h"
 #include "core/element.h"
-#include "file/read.h"
+#include "io/read.h"
 #include "plan/partition.h"
 #include "product/distances.h"
 #include "product/provenance.h"

@@ -11,8 +11,8 @@
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/version.h"
-#include "file/file_system.h"
-#include "file/inspect.h"
+#include "dataset/dataset_text.h"
+#include "dataset/file_system.h"
 
 enum { MOST_SOCKETS = 64 };
 

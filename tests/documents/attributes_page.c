@@ -1,11 +1,11 @@
 /* attributes_page PAGE: prints PAGE, docs/attributes.md, with its table made anew from
- * src/file/conventions.c. attributes_page --compare PAGE: tells whether it is the same. */
+ * src/inspect/conventions.c. attributes_page --compare PAGE: tells whether it is the same. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "documents/page.h"
-#include "file/conventions.h"
+#include "inspect/conventions.h"
 
 static const char begin[] = "<!-- The table is made by tests/documents/attributes_page.c. -->\n";
 static const char end[] = "<!-- End of the table. -->\n";

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "core/compute.h"
-#include "file/inspect_impl.h"
-#include "file/npy.h"
+#include "inspect/inspect_impl.h"
+#include "inspect/npy.h"
 
 extern const dm_compute toy_mode;
 extern const dm_compute_calls toy_calls;

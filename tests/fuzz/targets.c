@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "core/checked.h"
-#include "file/inspect.h"
-#include "file/journal.h"
-#include "file/npy.h"
-#include "file/read.h"
+#include "dataset/npy_header.h"
+#include "inspect/npy.h"
+#include "inspect/inspect.h"
+#include "io/journal.h"
+#include "io/read.h"
 #include "plan/machine.h"
 
 /* Reports a violation and aborts, which fuzzers treat as a crash. */

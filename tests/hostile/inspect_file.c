@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/inspect.h"
-#include "file/read.h"
+#include "dataset/dataset_text.h"
+#include "inspect/inspect.h"
+#include "io/read.h"
 
 static dm_status read_all(const dm_dataset *dataset) {
   dm_reader *reader;

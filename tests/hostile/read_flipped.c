@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/hdf5_use.h"
-#include "file/inspect.h"
-#include "file/read.h"
+#include "dataset/hdf5_use.h"
+#include "inspect/inspect.h"
+#include "io/read.h"
 
 enum { MOST = 1 << 14 };
 

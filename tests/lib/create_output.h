@@ -2,7 +2,7 @@
 #ifndef DM_TEST_CREATE_OUTPUT_H
 #define DM_TEST_CREATE_OUTPUT_H
 
-#include "file/output.h"
+#include "io/output.h"
 
 static inline dm_status create_output(const dm_location *location, dm_dtype dtype, int64_t rows,
                                       int64_t cols, dm_output_file *file) {

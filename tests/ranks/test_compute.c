@@ -3,7 +3,7 @@
  * in a job from files to a file. With integers all must be exact. */
 #include <unistd.h>
 
-#include "file/inspect_impl.h"
+#include "inspect/inspect_impl.h"
 #include "product/generate.h"
 #include "product/multiply.h"
 #include "stored_product.h"

@@ -2,9 +2,9 @@
  * and computes C in tiles if memory is short: random cases, exact. */
 #include <unistd.h>
 
-#include "file/inspect.h"
-#include "file/output.h"
-#include "file/read.h"
+#include "inspect/inspect.h"
+#include "io/output.h"
+#include "io/read.h"
 #include "lib/create_output.h"
 #include "library_matrices.h"
 

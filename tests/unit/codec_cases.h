@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/codec.h"
+#include "dataset/codec.h"
 #include "file_cases.h"
 
 enum { CHUNK_ROOM = 8192, PACKED_ROOM = 3 * CHUNK_ROOM, GUARD = 64, TURNS = 1500 };

@@ -9,11 +9,11 @@
 #include "checks.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "file/hdf5_type.h"
-#include "file/inspect.h"
-#include "file/naming.h"
-#include "file/output.h"
-#include "file/read.h"
+#include "dataset/hdf5_type.h"
+#include "dataset/naming.h"
+#include "inspect/inspect.h"
+#include "io/output.h"
+#include "io/read.h"
 #include "lib/create_output.h"
 
 static inline dm_location at(const char *folder, const char *text) {

@@ -2,8 +2,8 @@
 #ifndef DM_TEST_PACK_FILES_H
 #define DM_TEST_PACK_FILES_H
 
-#include "file/pack.h"
 #include "file_cases.h"
+#include "io/pack.h"
 
 enum { ROWS = 70, COLS = 93 };
 

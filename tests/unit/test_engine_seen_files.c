@@ -1,7 +1,7 @@
 /* What the planner sees of files: whether they are in memory. */
 #include "checks.h"
+#include "dataset/file_system.h"
 #include "engine/setup.h"
-#include "file/file_system.h"
 #include "plan_cases.h"
 
 /* Files in memory are recognised, and assumed to be read as fast as cores copy. */

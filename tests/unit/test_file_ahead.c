@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 
 #include "core/crew.h"
-#include "file/file_queue.h"
 #include "file_cases.h"
+#include "io/file_queue.h"
 
 enum { ROWS = 150, COLS = 130, STRIPS = 7, MEMORY = 1 << 24 };
 

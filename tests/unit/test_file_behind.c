@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
-#include "file/file_queue.h"
 #include "file_cases.h"
+#include "io/file_queue.h"
 
 enum { ROWS = 1500, COLS = 1300, LEFT = 700 };
 

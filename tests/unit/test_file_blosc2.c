@@ -7,7 +7,7 @@
 #endif
 
 #include "codec_cases.h"
-#include "file/blosc2.h"
+#include "dataset/blosc2.h"
 
 #ifdef DAMIER_HAVE_BLOSC2
 enum { DOWN = 40, RIGHT = 50, BYTES = 4 * DOWN * RIGHT };

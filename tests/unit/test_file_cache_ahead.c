@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "checks.h"
-#include "file/cache_ahead.h"
-#include "file/file_system.h"
+#include "dataset/file_system.h"
+#include "io/cache_ahead.h"
 
 enum { BYTES = 9 << 20, PATIENCE = 20 };
 

@@ -1,6 +1,6 @@
 /* Cancelled reads by threads: destinations are not written any more. */
-#include "file/file_queue.h"
 #include "file_cases.h"
+#include "io/file_queue.h"
 
 enum { MEMORY = 1 << 24 };
 

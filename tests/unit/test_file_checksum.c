@@ -4,8 +4,8 @@
 
 #include "core/element.h"
 #include "core/element_sum.h"
-#include "file/journal.h"
 #include "file_cases.h"
+#include "io/journal.h"
 
 enum { ROWS = 37, COLS = 53 };
 

@@ -1,7 +1,7 @@
 /* Chunks with a wrong size are refused; unwritten chunks read as the fill value. */
 #include <zlib.h>
 
-#include "file/chunk_filter.h"
+#include "dataset/chunk_filter.h"
 #include "file_cases.h"
 
 enum { SIDE = 32, CHUNK_BYTES = SIDE * SIDE * 8 };

@@ -12,7 +12,7 @@
 #endif
 
 #include "codec_cases.h"
-#include "file/codec.h"
+#include "dataset/codec.h"
 
 /* More than two wide vectors of each plane, part of one, and elements that are stored as they are.
  */

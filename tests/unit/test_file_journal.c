@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "file/journal.h"
 #include "file_cases.h"
+#include "io/journal.h"
 
 /* The second and third record are appended together, and begin a block. */
 enum { RECORDS = 3, BLOCK = 4096, SECOND = DM_JOURNAL_HEADER + BLOCK, SIZE = SECOND + 2 * 64 };

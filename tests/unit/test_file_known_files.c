@@ -7,11 +7,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "file/child.h"
-#include "file/hdf5_use.h"
-#include "file/inspect_impl.h"
-#include "file/known_files.h"
+#include "dataset/child.h"
+#include "dataset/hdf5_use.h"
 #include "file_cases.h"
+#include "inspect/inspect_impl.h"
+#include "inspect/known_files.h"
 
 enum { SIDE = 12, FRONT = 6000, STEP = FEWER > 1 ? 29 : 7, BATCH = 64 };
 

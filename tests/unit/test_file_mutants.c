@@ -3,8 +3,8 @@
 #include <signal.h>
 
 #include "core/clock.h"
-#include "file/file_queue.h"
 #include "file_cases.h"
+#include "io/file_queue.h"
 
 enum { LARGEST = 1 << 16, SIDE = 24 };
 

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "file/pack.h"
 #include "file_cases.h"
+#include "io/pack.h"
 
 static bool named;
 

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "checks.h"
-#include "file/pool.h"
+#include "io/pool.h"
 
 enum { LIMIT = 10, MORE = 20, BYTES = 12, TASKS = 4 };
 

@@ -2,7 +2,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "file/child.h"
+#include "dataset/child.h"
 #include "file_cases.h"
 
 static void refuse(const char *folder, const char *name, bool force, dm_code code,

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "core/buffer.h"
-#include "file/output_tiles.h"
 #include "file_cases.h"
+#include "io/output_tiles.h"
 
 static bool named;
 

@@ -2,9 +2,9 @@
  * sources, which come from a process that read an untrusted file, are checked. */
 #include <string.h>
 
-#include "file/composite.h"
-#include "file/file_queue.h"
+#include "dataset/composite.h"
 #include "file_cases.h"
+#include "io/file_queue.h"
 
 enum { ROWS = 45, COLS = 36, DOWN = 5, ACROSS = 4, SOURCES = DOWN * ACROSS, READS = 60, FEW = 45 };
 

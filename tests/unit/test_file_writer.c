@@ -3,10 +3,10 @@
 #include <fcntl.h>
 
 #include "core/checked.h"
-#include "file/batch.h"
-#include "file/file_queue.h"
-#include "file/file_system.h"
+#include "dataset/file_system.h"
 #include "file_cases.h"
+#include "io/batch.h"
+#include "io/file_queue.h"
 
 enum { SIZE = 5 << 20, ROWS = 1500, COLS = 1301, LEFT = 513 };
 

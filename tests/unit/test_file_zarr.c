@@ -2,8 +2,8 @@
  * files that change after an inspection. */
 #include <sys/stat.h>
 
-#include "file/chunk_filter.h"
-#include "file/json_file.h"
+#include "dataset/chunk_filter.h"
+#include "dataset/json_file.h"
 #include "file_cases.h"
 
 enum { ROWS = 5, COLS = 3 };

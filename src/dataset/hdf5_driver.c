@@ -1,0 +1,166 @@
+#include "dataset/hdf5_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset/hdf5_use.h"
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
+
+/* What H5Pset_driver passes on to the driver. */
+typedef struct settings {
+  dm_h5_log *log;
+} settings;
+
+/* The file as held by HDF5: its own driver, and the observer. */
+typedef struct observed_file {
+  H5FD_t driver; /* HDF5's part, first */
+  H5FD_t *inner;
+  dm_h5_observer observer;
+} observed_file;
+
+static H5FD_t *inner_of(const H5FD_t *file) {
+  return ((const observed_file *)file)->inner;
+}
+
+static H5FD_t *open_observed(const char *name, unsigned flags, hid_t access, haddr_t most) {
+  const settings *set = H5Pget_driver_info(access);
+  if (flags & H5F_ACC_RDWR) return NULL;
+  observed_file *new = calloc(1, sizeof *new);
+  if (!new) return NULL;
+  void *handle = NULL;
+  new->observer.log = set ? set->log : NULL;
+  new->inner = H5FDopen(name, flags, H5P_FILE_ACCESS_DEFAULT, most);
+  if (new->inner && H5FDget_vfd_handle(new->inner, H5P_DEFAULT, &handle) >= 0 && handle) {
+    new->observer.fd = *(int *)handle;
+    return &new->driver;
+  }
+  if (new->inner) H5FDclose(new->inner);
+  free(new);
+  return NULL;
+}
+
+/* Closing clears HDF5's error stack, which may say why the file could not be opened. */
+static herr_t close_observed(H5FD_t *file) {
+  const hid_t errors = H5Eget_current_stack();
+  herr_t result = H5FDclose(inner_of(file));
+  if (errors >= 0) H5Eset_current_stack(errors);
+  free(file);
+  return result;
+}
+
+static herr_t query(const H5FD_t *file, unsigned long *flags) {
+  if (file) return H5FDquery(inner_of(file), flags) < 0 ? -1 : 0;
+  *flags = H5FD_FEAT_POSIX_COMPAT_HANDLE;
+  return 0;
+}
+
+static haddr_t get_end_allocated(const H5FD_t *file, H5FD_mem_t type) {
+  return H5FDget_eoa(inner_of(file), type);
+}
+
+static herr_t set_end_allocated(H5FD_t *file, H5FD_mem_t type, haddr_t end) {
+  return H5FDset_eoa(inner_of(file), type, end);
+}
+
+static haddr_t get_end(const H5FD_t *file, H5FD_mem_t type) {
+  return H5FDget_eof(inner_of(file), type);
+}
+
+static herr_t get_handle(H5FD_t *file, hid_t access, void **handle) {
+  (void)access;
+  *handle = &((observed_file *)file)->observer;
+  return 0;
+}
+
+/* Skips elements. Their place identifies them: HDF5 also gives some metadata the memory type of
+ * elements. */
+static void add_to_log(dm_h5_log *log, int64_t at, int64_t bytes, const void *content) {
+  const int64_t before = at - log->elements;
+  if (before >= 0 && bytes <= log->elements_bytes - before) return;
+  log->lost |= log->count == DM_H5_PIECES || bytes > DM_H5_LOGGED - log->bytes;
+  if (log->lost) return;
+  log->piece[log->count].offset = at;
+  log->piece[log->count++].bytes = bytes;
+  memcpy(log->content + log->bytes, content, (size_t)bytes);
+  log->bytes += bytes;
+}
+
+static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
+                         void *buffer) {
+  dm_h5_observer *observer = &((observed_file *)file)->observer;
+  if (at > INT64_MAX || size > INT64_MAX) return -1;
+  if (!observer->intercepts || type != H5FD_MEM_DRAW) {
+    const herr_t result = H5FDread(inner_of(file), type, transfer, at, size, buffer);
+    if (observer->log && result >= 0) add_to_log(observer->log, (int64_t)at, (int64_t)size, buffer);
+    return result;
+  }
+  if (observer->intercepted) return -1;
+  observer->intercepted = true;
+  observer->offset = (int64_t)at;
+  observer->bytes = (int64_t)size;
+  return 0;
+}
+
+static herr_t write_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
+                          const void *buffer) {
+  (void)file, (void)type, (void)transfer, (void)at, (void)size, (void)buffer;
+  return -1;
+}
+
+static herr_t lock_file(H5FD_t *file, hbool_t writing) {
+  return H5FDlock(inner_of(file), writing);
+}
+
+static herr_t unlock_file(H5FD_t *file) {
+  return H5FDunlock(inner_of(file));
+}
+
+static const H5FD_class_t driver = {
+#if H5_VERSION_GE(1, 13, 0)
+    .version = H5FD_CLASS_VERSION,
+    .value = (H5FD_class_value_t)400, /* from the range for private use */
+#endif
+    .name = "damier_observer",
+    .maxaddr = INT64_MAX,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .fapl_size = sizeof(settings),
+    .open = open_observed,
+    .close = close_observed,
+    .query = query,
+    .get_eoa = get_end_allocated,
+    .set_eoa = set_end_allocated,
+    .get_eof = get_end,
+    .get_handle = get_handle,
+    .read = read_bytes,
+    .write = write_bytes,
+    .lock = lock_file,
+    .unlock = unlock_file,
+    .fl_map = H5FD_FLMAP_SINGLE,
+};
+
+dm_status dm_h5_open_observed(const dm_location *at, bool swmr, bool sparse, dm_h5_log *log,
+                              hid_t *file, dm_h5_observer **observer) {
+  void *handle = NULL;
+  const settings set = {log};
+  const hid_t id = H5FDregister(&driver);
+  dm_status status = dm_h5_open_as(
+      at, &(dm_h5_opening){.driver = id, .settings = &set, .swmr = swmr, .sparse = sparse}, file);
+  if (!status && (H5Fget_vfd_handle(*file, H5P_DEFAULT, &handle) < 0 || !handle))
+    status = dm_h5_fail(DM_E_IO, at, "the open file cannot be identified");
+  *observer = handle;
+  if (handle)
+    (*observer)->driver = id;
+  else if (id >= 0)
+    H5FDunregister(id);
+  return status;
+}
+
+/* HDF5 1.10 releases a file's driver before calling it to close the file: the file must not hold
+ * the last reference to the driver. */
+void dm_h5_close_observed(hid_t file, const dm_h5_observer *observer) {
+  const hid_t driver_id = observer ? observer->driver : -1;
+  H5Fclose(file);
+  if (driver_id >= 0) H5FDunregister(driver_id);
+}

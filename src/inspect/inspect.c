@@ -1,0 +1,370 @@
+#include "inspect/inspect.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+#include "core/crew.h"
+#include "dataset/child.h"
+#include "dataset/chunk_facts.h"
+#include "dataset/composite.h"
+#include "dataset/hdf5_type.h"
+#include "dataset/hdf5_use.h"
+#include "dataset/naming.h"
+#include "dataset/packed_dataset.h"
+#include "inspect/inspect_impl.h"
+
+enum { TAIL_LIMIT = 1 << 28 }; /* bytes that describe sources */
+
+static bool is_text(const char *text, size_t size) {
+  return memchr(text, '\0', size) != NULL;
+}
+
+/* A bool from the child may have an invalid value, which must not be used. */
+static bool is_bool(const bool *value) {
+  unsigned char byte;
+  memcpy(&byte, value, 1);
+  return byte <= 1;
+}
+
+static bool is_sane_storage(const dm_dataset *d) {
+  int64_t chunk;
+  if (d->offset < -1 || d->stored_bytes < 0 || d->file_bytes < 0) return false;
+  if (d->offset >= 0 && (d->layout != DM_CONTIGUOUS || d->offset > d->file_bytes ||
+                         dm_dataset_bytes(d) > d->file_bytes - d->offset))
+    return false;
+  if (d->zarr && d->layout != DM_CHUNKED && d->layout != DM_VIRTUAL && !dm_dataset_is_empty(d))
+    return false;
+  if (d->layout != DM_CHUNKED && d->chunk_rows == 0 && d->chunk_cols == 0) return true;
+  if (d->layout != DM_CHUNKED && d->layout != DM_VIRTUAL) return false;
+  return d->chunk_rows > 0 && d->chunk_cols > 0 &&
+         !dm_mul_overflows(d->chunk_rows, d->chunk_cols, &chunk) && chunk <= 1 << 30;
+}
+
+static bool is_sane_meaning(const dm_dataset *d) {
+  const dm_meaning *m = &d->meaning;
+  const bool *const flags[] = {&m->active, &m->packed, &m->shifted, &m->other_sign,
+                               &m->nan,    &m->ranged, &m->found,   &m->asked};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    if (!is_bool(flags[i])) return false;
+  const bool floats = m->type == DM_F32 || m->type == DM_F64;
+  return is_text(m->text, sizeof m->text) && is_text(m->warning, sizeof m->warning) &&
+         m->count >= 0 && m->count <= DM_MISSING_VALUES && (unsigned)m->missing < DM_MISSING_END &&
+         (!m->active || ((m->asked || d->genotypes || !d->by_columns) &&
+                         (!dm_dtype_is_complex(d->dtype) ||
+                          (m->asked && m->nan && !m->packed && !m->ranged && m->count == 0)) &&
+                         (m->packed ? floats && isfinite(m->scale) && isfinite(m->offset)
+                                    : m->type == dm_meaning_number(m, d->dtype))));
+}
+
+static bool is_apart(const dm_dataset *d) {
+  return d->parts == DM_PARTS_LAST || d->parts == DM_PARTS_FIRST;
+}
+
+/* Files of NumPy and PLINK, which have no datasets, have a known offset. */
+static bool is_named(const dm_dataset *d) {
+  return d->at.dataset[0] == '/'
+             ? !d->by_columns || d->offset >= 0
+             : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL || d->zarr ||
+                                            (is_apart(d) && d->parts_offset >= 0));
+}
+
+static bool has_sane_parts(const dm_dataset *d, int64_t bytes) {
+  if ((unsigned)d->parts > DM_PARTS_FIRST) return false;
+  if (d->parts == DM_PARTS_TOGETHER) return true;
+  const dm_axes axes = dm_dataset_axes(d);
+  if (!dm_dtype_is_complex(d->dtype) || d->by_columns || d->layout == DM_VIRTUAL ||
+      axes.count >= DM_AXES + !is_apart(d))
+    return false;
+  if (!is_apart(d)) return axes.extent[axes.count - 1] == 1;
+  const bool has_place = d->parts_offset >= 0;
+  return d->offset == -1 && d->parts_offset >= -1 && d->few.chunks == 0 &&
+         (d->layout == DM_CHUNKED ? d->parts_chunk > 0 : d->parts_chunk == 0) &&
+         (!has_place || (d->layout == DM_CONTIGUOUS && d->parts_offset <= d->file_bytes &&
+                         bytes <= d->file_bytes - d->parts_offset));
+}
+
+static bool has_sane_axes(const dm_dataset *d) {
+  dm_dataset laid = *d;
+  const bool chunked = d->chunk_rows > 0 && d->layout != DM_VIRTUAL;
+  if (d->axes.count == 0) return true;
+  if (d->axes.count < 0 || d->axes.count > DM_AXES || d->axes.of_rows < 0 ||
+      d->axes.of_rows > d->axes.count || d->by_columns)
+    return false;
+  for (int i = 0; i < d->axes.count; i++)
+    if (d->axes.extent[i] < 0 || (d->axes.chunk[i] > 0) != chunked || d->axes.chunk[i] < 0)
+      return false;
+  return dm_dataset_lay(&laid, &d->axes, d->axes.of_rows) && laid.rows == d->rows &&
+         laid.cols == d->cols &&
+         (d->layout == DM_VIRTUAL ||
+          (laid.chunk_rows == d->chunk_rows && laid.chunk_cols == d->chunk_cols));
+}
+
+static bool has_sane_compound(const dm_dataset *d) {
+  const dm_compound *r = &d->compound;
+  const dm_axes axes = dm_dataset_axes(d);
+  int64_t numbers = 1;
+  if (r->apart < 0 || r->apart > 1 || r->pairs < 0 || r->pairs > 1 || r->inner < 0 ||
+      r->inner > DM_INNER || r->inner >= axes.count || r->path < 0 ||
+      r->path >= (int64_t)strlen(d->at.dataset) + 1)
+    return false;
+  for (int i = axes.count - r->inner; i < axes.count; i++)
+    if ((axes.chunk[i] != 0 && axes.chunk[i] != axes.extent[i]) ||
+        dm_mul_overflows(numbers, axes.extent[i], &numbers))
+      return false;
+  return dm_compound_is_sane(r, d->dtype, numbers) && (r->bytes == 0 || d->layout != DM_VIRTUAL);
+}
+
+static bool has_sane_leads(const dm_dataset *d) {
+  int64_t entries = 1;
+  if (d->leads.count < 0 || d->leads.count > DM_AXES - 2) return false;
+  for (int i = 0; i < d->leads.count; i++)
+    if (d->leads.extent[i] < 1 || dm_mul_overflows(entries, d->leads.extent[i], &entries))
+      return false;
+  return d->rows % entries == 0;
+}
+
+/* The child read an untrusted file: its results are checked like the file itself. */
+static bool is_sane_dataset(const dm_dataset *d) {
+  int64_t elements, bytes;
+  return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
+         is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
+         has_sane_compound(d) && is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) &&
+         is_bool(&d->zarr) && is_bool(&d->bits) && (unsigned)d->names <= DM_NAMES_REAL_IMAGINARY &&
+         is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) &&
+         is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
+         dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
+         (unsigned)d->origin < DM_ORIGINS_END && (unsigned)d->vector <= DM_AS_ROW &&
+         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
+         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
+         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d) &&
+         has_sane_parts(d, bytes) && (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) &&
+         is_sane_meaning(d);
+}
+
+/* Takes over what the child sent about the sources of D, which is SANE by itself. */
+static bool take_composite(dm_dataset *d, dm_child_tail *tail, bool sane) {
+  d->composite = NULL; /* the child's pointer */
+  if (!sane) return false;
+  if (d->layout != DM_VIRTUAL) return tail->bytes == 0;
+  if (!tail->memory ||
+      !dm_composite_is_sane(tail->memory, tail->bytes, d->rows, d->cols, is_sane_dataset))
+    return false;
+  d->composite = tail->memory;
+  tail->memory = NULL;
+  return true;
+}
+
+static bool clean_attributes(dm_attributes *attributes) {
+  if (attributes->count < 0 || attributes->count > DM_ATTRIBUTES) return false;
+  for (int i = 0; i < attributes->count; i++) {
+    dm_attribute *attribute = &attributes->list[i];
+    if (!is_text(attribute->name, sizeof attribute->name) ||
+        !is_text(attribute->text, sizeof attribute->text))
+      return false;
+    dm_text_clean(attribute->name);
+    dm_text_clean(attribute->text);
+  }
+  return true;
+}
+
+/* Whether FOUND is what was ASKED for; a dataset may have the name of a part. */
+static bool is_answer(const dm_location *asked, const dm_location *found) {
+  char name[2 * DM_PATH];
+  const bool part = strcmp(asked->part, found->part) == 0;
+  snprintf(name, sizeof name, "%s%s", asked->dataset, part ? "" : asked->part);
+  return (part || found->part[0] == '\0') &&
+         (asked->dataset[0] == '\0' || strcmp(name, found->dataset) == 0);
+}
+
+static dm_status accept(const dm_inspection *question, dm_finding *find, dm_child_tail *tail) {
+  const bool sane = is_sane_dataset(&find->dataset);
+  if (!take_composite(&find->dataset, tail, sane) || !clean_attributes(&find->provenance) ||
+      !is_answer(&question->at, &find->dataset.at))
+    return dm_fail_at(DM_E_INPUT, &question->at,
+                      "rejected: its inspection gave no sensible answer");
+  memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
+  find->dataset.elsewhere = question->trust.external;
+  find->dataset.no_data = question->trust.no_data;
+  find->dataset.batch = 0;
+  find->dataset.swmr = question->trust.swmr;
+  find->dataset.meaning.missing = question->trust.missing;
+  dm_text_clean(find->dataset.meaning.text);
+  dm_text_clean(find->dataset.meaning.warning);
+  return DM_OK;
+}
+
+dm_status dm_file_inspect_own(const dm_location *location, dm_dataset *dataset) {
+  DM_H5_ALONE;
+  const dm_inspection question = {.at = *location, .trust = {.filters = true, .raw = true}};
+  DM_FREED dm_finding *find = NULL;
+  DM_TRY(dm_buffer_table(1, &find));
+  DM_TRY(dm_examine(&question, find));
+  *dataset = find->dataset;
+  return DM_OK;
+}
+
+/* A dm_child_work: dm_location -> dm_attributes. Whoever reads a dataset says why it cannot. */
+static dm_status inspect_group(const void *question, void *result) {
+  const dm_location *at = question;
+  dm_attributes *found = result;
+  dm_h5_exit leave;
+  hid_t file = -1;
+  int fd = -1;
+  found->count = 0;
+  dm_status status = dm_examine_open_regular(at, &fd);
+  if (fd >= 0) close(fd);
+  if (!status) status = dm_h5_start(false);
+  if (!status) status = dm_h5_open_file(at, &file);
+  dm_status_free(status);
+  if (file < 0) return DM_OK;
+  DM_H5_HELD hid_t held = file, access = dm_h5_access(false, &leave), object = -1;
+  if (access >= 0) object = H5Oopen(held, at->dataset, access);
+  if (object < 0 || H5Iget_type(object) != H5I_GROUP) return DM_OK;
+  dm_status_free(dm_h5_read_attributes(at, object, found));
+  return DM_OK;
+}
+
+dm_status dm_group_inspect(const dm_location *location, double patience,
+                           dm_attributes *attributes) {
+  dm_location at = *location;
+  attributes->count = 0;
+  if (at.part[0] || dm_location_is_stack(&at)) return DM_OK;
+  if (!at.dataset[0]) snprintf(at.dataset, sizeof at.dataset, "/c");
+  DM_TRY(
+      dm_child_run_within(&at, patience, inspect_group, &at, attributes, sizeof *attributes, NULL));
+  return clean_attributes(attributes)
+             ? DM_OK
+             : dm_fail_at(DM_E_INPUT, &at, "rejected: its inspection gave no sensible answer");
+}
+
+static const void *composite_of(const void *result, int64_t *bytes) {
+  const dm_finding *find = result;
+  const dm_composite *composite = find->dataset.composite;
+  *bytes = composite ? composite->bytes : 0;
+  return composite;
+}
+
+dm_status dm_file_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
+                          dm_attributes *provenance) {
+  dm_inspection question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
+  dm_child_tail tail = {.of = composite_of, .limit = TAIL_LIMIT};
+  dm_finding *find;
+  DM_TRY(dm_buffer_table(1, &find));
+  dm_status status = dm_child_run_within(location, trust->patience, dm_examine, &question, find,
+                                         sizeof *find, &tail);
+  if (!status) {
+    status = accept(&question, find, &tail);
+    if (status) dm_dataset_free(&find->dataset);
+  }
+  free(tail.memory);
+  if (!status) *dataset = find->dataset;
+  if (!status && provenance) *provenance = find->provenance;
+  free(find);
+  return status;
+}
+
+/* ---- many datasets at once ---- */
+
+enum {
+  PROCESSES = 8,
+  CLAIM = 16, /* datasets that a process takes at a time */
+};
+
+typedef struct found {
+  atomic_bool good;
+  dm_packed_dataset dataset;
+} found;
+
+struct dm_ahead_work {
+  atomic_llong next, names; /* bytes used of the names, which follow the table */
+  found of[];
+};
+
+static char *names_of(const dm_ahead *ahead) {
+  return (char *)&ahead->work->of[ahead->count];
+}
+
+static void examine(const dm_ahead *ahead, const dm_trust *trust, const dm_location *at,
+                    found *to) {
+  dm_dataset one = {.at = *at};
+  dm_status status = dm_examine_at(trust, &one, NULL);
+  const bool good = !status && !one.composite && !one.at.part[0];
+  if (good) {
+    const int64_t used = atomic_fetch_add(&ahead->work->names, dm_packed_names(&one.at));
+    dm_dataset_pack(&one, names_of(ahead), used, &to->dataset);
+  }
+  if (!status) dm_dataset_free(&one);
+  dm_status_free(status);
+  atomic_store(&to->good, good);
+}
+
+static void take_part(const dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *name,
+                      const void *owner) {
+  for (;;) {
+    const int64_t begin = atomic_fetch_add(&ahead->work->next, CLAIM);
+    if (begin >= ahead->count) return;
+    dm_location at, before = {.file = ""};
+    for (int64_t i = begin; i < dm_min(begin + CLAIM, ahead->count); i++) {
+      dm_status status = name(owner, ahead->first + i, &at);
+      /* One source often fills several places, one after another. */
+      if (!status && memcmp(&at, &before, sizeof at) != 0)
+        examine(ahead, trust, &at, &ahead->work->of[i]);
+      if (!status) before = at;
+      dm_status_free(status);
+    }
+  }
+}
+
+void dm_ahead_examine(dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *name,
+                      const void *owner, int64_t first, int64_t count) {
+  pid_t helper[PROCESSES];
+  const int64_t wanted = dm_min(dm_min(dm_cores(), PROCESSES), count / CLAIM);
+  dm_trust own = *trust;
+  own.alone = true;
+  dm_ahead_free(ahead);
+  if (wanted < 2 || trust->alone) return;
+  const int64_t bytes =
+      (int64_t)sizeof(struct dm_ahead_work) + count * ((int64_t)sizeof(found) + 2 * DM_PATH);
+  void *shared =
+      mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return;
+  *ahead = (dm_ahead){.work = shared, .first = first, .count = count, .bytes = bytes};
+  int helpers = 0;
+  const pid_t self = getpid();
+  for (; helpers < wanted - 1; helpers++) {
+    helper[helpers] = fork();
+    if (helper[helpers] < 0) break; /* the others do it */
+    if (helper[helpers] > 0) continue;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == self)
+      take_part(ahead, &own, name, owner);
+    _exit(0);
+  }
+  take_part(ahead, &own, name, owner);
+  for (int i = 0; i < helpers; i++)
+    while (waitpid(helper[i], NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+bool dm_ahead_find(const dm_ahead *ahead, int64_t i, dm_vector vector, dm_dataset *find) {
+  if (i < ahead->first || i >= ahead->first + ahead->count) return false;
+  const found *f = &ahead->work->of[i - ahead->first];
+  if (!atomic_load(&f->good)) return false;
+  dm_dataset_unpack(&f->dataset, names_of(ahead), find);
+  return find->vector == DM_NO_VECTOR || find->vector == vector;
+}
+
+void dm_ahead_free(dm_ahead *ahead) {
+  if (ahead->work) munmap(ahead->work, (size_t)ahead->bytes);
+  *ahead = (dm_ahead){0};
+}

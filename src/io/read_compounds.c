@@ -1,0 +1,85 @@
+/* Reads numbers inside of larger elements: whole elements are read, and the numbers taken out of
+ * them. */
+#include "core/checked.h"
+#include "io/batch.h"
+#include "io/read_impl.h"
+
+/* Bytes read with one call, but for longer rows. */
+enum { RECORDS_READ = 1 << 20 };
+
+/* Numbers FIRST, FIRST + STEP, ... of a row, COUNT of them. */
+typedef struct taken {
+  int64_t first, step, count;
+} taken;
+
+typedef struct records {
+  const dm_dataset *d;
+  int64_t each; /* numbers in a record */
+  int parts;    /* reals in a number */
+  dm_dtype real;
+  bool exact;
+} records;
+
+dm_status dm_reader_inexact(const dm_reader *reader) {
+  return dm_hint(dm_fail_at(DM_E_INPUT, &reader->dataset.at,
+                            "holds a whole number beyond 2^53, which f64 does not hold, beside "
+                            "floating-point numbers"),
+                 "name its members one by one");
+}
+
+/* The numbers of ROWS rows, AWAY records apart, from those records on that begin at MEMORY with
+ * record number FIRST: their first one is number PLACE of all. */
+static void take_rows(records *r, const char *memory, int64_t first, int64_t place, int64_t rows,
+                      int64_t away, taken t, char *to) {
+  const int64_t bytes = r->d->compound.bytes, size = dm_dtype_size(r->d->dtype);
+  for (int64_t i = 0, some; i < t.count; i += some) {
+    const int64_t at = place + i * t.step, inside = at % r->each;
+    some = t.step == 1 ? dm_min(t.count - i, r->each - inside) : 1;
+    r->exact &= dm_compound_gather(
+        &r->d->compound, r->real, memory + (at / r->each - first) * bytes, away * bytes, rows,
+        inside * r->parts, some * r->parts, to + i * size, t.count * size);
+  }
+}
+
+static dm_status load_records(const dm_reader *reader, int64_t first, int64_t count, void *memory) {
+  const dm_dataset *d = &reader->dataset;
+  int fd;
+  if (d->offset < 0) return dm_reader_load_elements(reader, first, count, memory);
+  DM_TRY(dm_reader_take_file(reader, &fd));
+  dm_status status = dm_batch_move(fd, false, d->at.file, memory, count * d->compound.bytes,
+                                   d->offset + first * d->compound.bytes);
+  dm_reader_give_file(reader);
+  dm_reader_count_calls(reader, 1);
+  return status;
+}
+
+dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_line down, int64_t rows,
+                                    dm_line right, int64_t cols, dm_scratch *scratch,
+                                    void *memory) {
+  const dm_dataset *d = &reader->dataset;
+  records r = {d, dm_dataset_each(d), dm_dtype_is_complex(d->dtype) ? 2 : 1,
+               dm_dtype_real(d->dtype), true};
+  if (rows == 0 || cols == 0) return DM_OK;
+  const taken t = {right.first, right.step, cols};
+  const int64_t last = dm_line_at(right, cols - 1), apart = down.step * d->cols;
+  const int64_t width = ((last - right.first) / r.each + 2) * d->compound.bytes;
+  const int64_t row = (apart / r.each + 1) * d->compound.bytes;
+  /* Of neighbouring rows all is read with one call. */
+  const bool run = row <= dm_max(2 * width, DM_READ_BETWEEN);
+  const int64_t lines = run ? dm_max(1, (RECORDS_READ - width) / row) : 1;
+  /* Then each row takes the same places of its records. */
+  const int64_t alike = apart % r.each == 0 ? apart / r.each : 0;
+  for (int64_t i = 0; i < rows; i += lines) {
+    const int64_t some = dm_min(lines, rows - i), place = dm_line_at(down, i) * d->cols;
+    const int64_t from = (place + right.first) / r.each;
+    const int64_t end = (dm_line_at(down, i + some - 1) * d->cols + last) / r.each + 1;
+    char *to = (char *)memory + i * cols * dm_dtype_size(d->dtype);
+    DM_TRY(dm_scratch_grow(scratch, 1, (end - from) * d->compound.bytes));
+    DM_TRY(load_records(reader, from, end - from, scratch->memory[1]));
+    if (alike > 0) take_rows(&r, scratch->memory[1], from, place + right.first, some, alike, t, to);
+    for (int64_t j = 0; j < some && alike == 0; j++)
+      take_rows(&r, scratch->memory[1], from, place + j * apart + right.first, 1, 1, t,
+                to + j * cols * dm_dtype_size(d->dtype));
+  }
+  return r.exact ? DM_OK : dm_reader_inexact(reader);
+}
