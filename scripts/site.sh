@@ -6,8 +6,9 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-# The link to the repository: where this clone came from.
+# The link to the repository: where this clone came from, if that is a site. 'git@HOST:PATH' is https://HOST/PATH.
 DAMIER_REPOSITORY=${DAMIER_REPOSITORY-$(git remote get-url origin 2>/dev/null || true)}
+DAMIER_REPOSITORY=$(sed -E 's|^(ssh://)?git@([^:/]+)[:/]|https://\2/|; s|\.git$||' <<<"$DAMIER_REPOSITORY")
 case $DAMIER_REPOSITORY in
 https://*) export DAMIER_REPOSITORY ;;
 *) unset DAMIER_REPOSITORY ;;

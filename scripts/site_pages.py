@@ -1,7 +1,8 @@
 """MkDocs hook: makes pages from files outside of docs/, and links to such files.
 
 README files of other folders, the man page, the C header and the changelog become pages.  Links to them and to other
-files of the repository are rewritten, so that the same Markdown works in the repository and on the site.
+files of the repository are rewritten, so that the same Markdown works in the repository and on the site.  If the address of the
+repository is known, pages that speak of a clone name it.
 """
 import pathlib
 import posixpath
@@ -15,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = {"slurm/README.md": "howto/slurm.md", "kernels/README.md": "ladder.md", "CHANGELOG.md": "changelog.md",
          "include/damier.h": "damier_h.md", "docs/damier.1": "manual.md", "packaging/README.md": "packages.md"}
 SOURCE_OF = {page: source for source, page in PAGES.items()}
+LANDING = "index.md"
 SHOWN = re.compile(r"(\.svg|\.json|\.md)$")
 
 
@@ -44,9 +46,14 @@ def target_of(link, source):
     return posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
 
 
-def on_page_markdown(markdown, page, **_):
+def on_page_markdown(markdown, page, config, **_):
     here = page.file.src_uri
     source = SOURCE_OF.get(here, "docs/" + here)
+    if here == LANDING:
+        page.meta["hide"] = ["navigation", "toc"]
+    if config.repo_url:
+        markdown = markdown.replace("git clone ADDRESS", f"git clone {config.repo_url}")
+        markdown = markdown.replace("a clone of the repository, on", f"a clone of [the repository]({config.repo_url}), on")
 
     def rewritten(match):
         text, link, anchor = match[1], match[2], match[3] or ""
@@ -69,3 +76,4 @@ def on_page_content(html, page, **_):
     image = re.search(r"<img(?![^>]*\balt=\"[^\"])[^>]*>", html)
     if inside or image:
         raise PluginError(f"{page.file.src_uri}: " + (f"in a paragraph: {inside[1]}" if inside else f"{image[0]} has no text"))
+    return f'<div class="landing">\n{html}</div>' if page.file.src_uri == LANDING else html
