@@ -88,7 +88,6 @@ class Context(Handle):
         self._complex_axes["all"] = options.get("complex_axis")
         self._folds = {x: {key: by_name.get(f"{key}_{x}") for key in ("shape", "packed")} for x in "ab"}
         self.in_use = threading.RLock()
-        self.process = os.getpid()
         super().__init__(comm, progress, options)
 
     def renew(self) -> None:

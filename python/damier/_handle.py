@@ -10,7 +10,9 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
@@ -34,13 +36,28 @@ _signal: Any = importlib.import_module("_signal")
 _one_at_a_time = threading.RLock()
 
 
-def _renew_lock() -> None:
-    """The thread that holds it does not exist in a forked process."""
+# Contexts without a communicator that nothing refers to any more, such as those of threads that ended. The next one that is opened
+# closes them: here another thread's call would have to be waited for.
+_left: deque[ctypes.c_void_p] = deque()
+
+
+def _renew() -> None:
+    """In a forked process, which has neither the thread that holds the lock, nor those of the contexts."""
     global _one_at_a_time
     _one_at_a_time = threading.RLock()
+    _left.clear()
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+os.register_at_fork(after_in_child=_renew)
+
+
+def _progress_of(handle: weakref.ref[Handle]) -> Any:
+    """The progress function of a context for the library, which does not keep the context alive."""
+    def called(_: Any, done: int, total: int) -> int:
+        context = handle()
+        return 0 if context is None else context._on_progress(done, total)
+
+    return lib.CProgress(called)
 
 
 _PROMOTION = re.compile(r": \w+ is multiplied as \w+$")  # loses nothing: only the record has it
@@ -63,12 +80,19 @@ class Handle:
         self._entries = self._entries_set = 1  # matrices of an operand in the next call; as the library has it
         self._interrupted = False
         self._raised: BaseException | None = None
-        self._callback = lib.CProgress(self._on_progress)
+        self.process = os.getpid()
+        self._callback = _progress_of(weakref.ref(self))
         with _one_at_a_time:
             self._open(options)
 
+    def __del__(self, process: Callable[[], int] = os.getpid, left: deque[ctypes.c_void_p] = _left) -> None:
+        if getattr(self, "process", 0) == process() and self._handle and self.comm is None:  # at the end modules are gone
+            left.append(self._handle)
+
     def _open(self, options: Mapping[str, Any]) -> None:
         """Collective: ranks with other options than others are refused before anything is opened."""
+        while _left:
+            lib.library.damier_close(_left.pop())
         plain, vectors = split(options)
         stated, problem = attempt(sorted, texts(plain))
         if problem is None:
@@ -171,7 +195,7 @@ class Handle:
 
     # ---- calls ----
 
-    def _on_progress(self, _: Any, done: int, total: int) -> int:
+    def _on_progress(self, done: int, total: int) -> int:
         """Runs on the calling thread, where Python then checks for signals."""
         try:
             if self.progress is not None and self.progress(done, total):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 Progress = Callable[[int, int], Any]
 
 _PAUSE_S = 30.0  # between lines that are no bar
+_one_at_a_time = threading.Lock()  # catch_warnings() changes what all threads have
 
 
 class _Line:
@@ -59,7 +61,7 @@ class _Rich:
 
 def _new_bar() -> Any:
     try:
-        with warnings.catch_warnings():
+        with _one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # tqdm warns where a notebook has no widgets
             tqdm = importlib.import_module("tqdm.auto").tqdm
         return _Tqdm(tqdm)
