@@ -11,7 +11,7 @@
 #include "core/checked.h"
 #include "run/facts.h"
 
-typedef struct bench {
+typedef struct bench_kernels_bench {
   dm_run *run;
   const dm_bench_kernels *wanted;
   const dm_kernel_listener *listener;
@@ -23,18 +23,19 @@ typedef struct bench {
   bool runs[DM_KERNEL_COUNT];           /* selected kernels that can run here */
   dm_edge_check edges[DM_KERNEL_COUNT]; /* for the current type */
   double *seconds;                      /* pairs of one kernel */
-} bench;
+} bench_kernels_bench;
 
 bool dm_kernel_result_pass(const dm_kernel_result *result) {
   return result->edges.failed == 0 && result->check.pass;
 }
 
-static bool is_wanted(const bench *b, const dm_kernel *kernel, dm_operand type) {
+static bool bench_kernels_is_wanted(const bench_kernels_bench *b, const dm_kernel *kernel,
+                                    dm_operand type) {
   return b->runs[kernel->id] && dm_kernel_takes(kernel, type);
 }
 
 /* NULL, or the reason why KERNEL cannot run here. */
-static dm_status why_not(bench *b, const dm_kernel *kernel) {
+static dm_status why_not(bench_kernels_bench *b, const dm_kernel *kernel) {
   const int capability = b->roof.limits.capability;
   char text[32];
   if (capability < kernel->first || capability > kernel->last)
@@ -44,7 +45,7 @@ static dm_status why_not(bench *b, const dm_kernel *kernel) {
 }
 
 /* Leaves out, with a warning, kernels that cannot run here; an error if none is left. */
-static dm_status find_kernels(bench *b) {
+static dm_status find_kernels(bench_kernels_bench *b) {
   dm_status first = DM_OK;
   bool any = false;
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
@@ -61,7 +62,7 @@ static dm_status find_kernels(bench *b) {
   return DM_OK;
 }
 
-static dm_status open(bench *b) {
+static dm_status bench_kernels_open(bench_kernels_bench *b) {
   const dm_backend_ops *ops = dm_backend_for_gpus();
   void *memory;
   if (b->run->ranks > 1)
@@ -86,10 +87,10 @@ static dm_status open(bench *b) {
   return b->wanted->check_only ? DM_OK : dm_measure_roof(b->backend, b->harness, &b->roof);
 }
 
-static dm_status check_edges(bench *b, dm_operand type) {
+static dm_status check_edges(bench_kernels_bench *b, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_backend_registry()[i];
-    if (!is_wanted(b, kernel, type)) continue;
+    if (!bench_kernels_is_wanted(b, kernel, type)) continue;
     DM_TRY(dm_check_edges(b->backend, b->harness, kernel, type, b->wanted->seed, &b->edges[i]));
     if (b->edges[i].failed > 0)
       dm_log_line(&b->run->log, DM_LOG_WARNING, "%s, %s: %d of %d small products are wrong: %s",
@@ -99,8 +100,8 @@ static dm_status check_edges(bench *b, dm_operand type) {
   return DM_OK;
 }
 
-static dm_status examine(bench *b, const dm_workload *workload, const dm_size_check *expected,
-                         const dm_kernel *kernel) {
+static dm_status bench_kernels_examine(bench_kernels_bench *b, const dm_workload *workload,
+                                       const dm_size_check *expected, const dm_kernel *kernel) {
   dm_kernel_result r = {.kernel = kernel,
                         .type = workload->type,
                         .size = workload->size,
@@ -126,29 +127,29 @@ static dm_status examine(bench *b, const dm_workload *workload, const dm_size_ch
 }
 
 /* Measures all kernels of one operation, on the same matrices. */
-static dm_status examine_all(bench *b, dm_workload *workload) {
+static dm_status examine_all(bench_kernels_bench *b, dm_workload *workload) {
   dm_size_check expected = {0};
   const int64_t sets = b->wanted->check_only ? 1 : 0;
   DM_TRY(dm_workload_open(b->wanted, &b->roof.limits, sets, workload));
   DM_TRY(dm_expect_size(workload, &expected));
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_backend_registry()[i];
-    if (kernel->op != workload->op || !is_wanted(b, kernel, workload->type)) continue;
-    DM_TRY(dm_context(examine(b, workload, &expected, kernel), "kernel %s, %s", kernel->name,
-                      dm_operand_name(workload->type)));
+    if (kernel->op != workload->op || !bench_kernels_is_wanted(b, kernel, workload->type)) continue;
+    DM_TRY(dm_context(bench_kernels_examine(b, workload, &expected, kernel), "kernel %s, %s",
+                      kernel->name, dm_operand_name(workload->type)));
   }
   return DM_OK;
 }
 
-static bool any_of(const bench *b, dm_kernel_op op, dm_operand type) {
+static bool any_of(const bench_kernels_bench *b, dm_kernel_op op, dm_operand type) {
   for (int i = 0; i < DM_KERNEL_COUNT; i++) {
     const dm_kernel *kernel = &dm_backend_registry()[i];
-    if (kernel->op == op && is_wanted(b, kernel, type)) return true;
+    if (kernel->op == op && bench_kernels_is_wanted(b, kernel, type)) return true;
   }
   return false;
 }
 
-static dm_status examine_type(bench *b, dm_operand type) {
+static dm_status examine_type(bench_kernels_bench *b, dm_operand type) {
   DM_TRY(check_edges(b, type));
   for (dm_kernel_op op = DM_GEMM; op < DM_KERNEL_OPS; op++) {
     if (!any_of(b, op, type)) continue;
@@ -168,8 +169,8 @@ static dm_status examine_type(bench *b, dm_operand type) {
   return DM_OK;
 }
 
-static dm_status work(bench *b) {
-  DM_TRY(open(b));
+static dm_status bench_kernels_work(bench_kernels_bench *b) {
+  DM_TRY(bench_kernels_open(b));
   for (int i = 0; i < DM_KERNEL_TYPES; i++)
     if (b->wanted->types & 1u << dm_kernel_types[i]) DM_TRY(examine_type(b, dm_kernel_types[i]));
   if (b->sum->failed > 0)
@@ -181,11 +182,11 @@ static dm_status work(bench *b) {
 
 dm_status dm_bench_kernels_run(dm_run *run, const dm_bench_kernels *wanted,
                                const dm_kernel_listener *listener, dm_bench_kernels_sum *sum) {
-  bench *b = calloc(1, sizeof *b);
+  bench_kernels_bench *b = calloc(1, sizeof *b);
   if (!b) return dm_fail(DM_E_FIT, "no memory for the benchmark");
-  *b = (bench){.run = run, .wanted = wanted, .listener = listener, .sum = sum};
+  *b = (bench_kernels_bench){.run = run, .wanted = wanted, .listener = listener, .sum = sum};
   memset(sum, 0, sizeof *sum);
-  dm_status status = work(b);
+  dm_status status = bench_kernels_work(b);
   dm_harness_close(b->harness);
   dm_backend_close(b->backend);
   free(b->seconds);
@@ -335,51 +336,55 @@ static dm_dtype result_type(dm_kernel_op op, dm_dtype dtype) {
   return op == DM_DOT ? DM_F64 : dtype;
 }
 
-typedef struct shape {
+typedef struct bench_kernels_shape {
   int64_t rows, cols;
   dm_dtype dtype;
-} shape;
+} bench_kernels_shape;
 
 enum { OUT, X, Y, Y_ALONG_K, MATRICES };
 
 /* Unused ones are empty. */
 static void shapes_of(dm_kernel_op op, dm_operand type, dm_kernel_size size, bool along_k,
-                      shape shapes[MATRICES]) {
+                      bench_kernels_shape shapes[MATRICES]) {
   const int64_t m = size.m, n = size.n, k = size.k;
   const dm_dtype in = dm_operand_dtype(type), out = result_type(op, in);
-  const shape none = {0, 0, in};
-  shapes[OUT] = op == DM_TRANSPOSE ? (shape){n, m, out}
-                : op == DM_DOT     ? (shape){1, 1, out}
-                                   : (shape){m, n, out};
-  shapes[X] = op == DM_GEMM ? (shape){m, k, in} : (shape){m, n, in};
-  shapes[Y] = op == DM_GEMM ? (shape){k, n, in} : op == DM_TRANSPOSE ? none : (shape){m, n, in};
-  shapes[Y_ALONG_K] = along_k && op == DM_GEMM ? (shape){n, k, in} : none;
+  const bench_kernels_shape none = {0, 0, in};
+  shapes[OUT] = op == DM_TRANSPOSE ? (bench_kernels_shape){n, m, out}
+                : op == DM_DOT     ? (bench_kernels_shape){1, 1, out}
+                                   : (bench_kernels_shape){m, n, out};
+  shapes[X] = op == DM_GEMM ? (bench_kernels_shape){m, k, in} : (bench_kernels_shape){m, n, in};
+  shapes[Y] = op == DM_GEMM        ? (bench_kernels_shape){k, n, in}
+              : op == DM_TRANSPOSE ? none
+                                   : (bench_kernels_shape){m, n, in};
+  shapes[Y_ALONG_K] = along_k && op == DM_GEMM ? (bench_kernels_shape){n, k, in} : none;
 }
 
-static dm_view view_of(char **at, shape s, dm_rows rows) {
+static dm_view bench_kernels_view_of(char **at, bench_kernels_shape s, dm_rows rows) {
   const int64_t stride = dm_round_up(s.cols + rows.pad, rows.multiple);
   const dm_view view = dm_view_strided(*at, s.dtype, DM_DEVICE, s.rows, s.cols, stride);
   *at += dm_round_up(s.rows * stride * dm_dtype_size(s.dtype), PLACE);
   return view;
 }
 
-static void lay_out(const shape shapes[MATRICES], dm_rows rows, char **at, dm_harness_work *w) {
-  w->out = view_of(at, shapes[OUT], rows);
-  w->x = view_of(at, shapes[X], rows);
-  w->y = view_of(at, shapes[Y], rows);
-  w->y_along_k = view_of(at, shapes[Y_ALONG_K], rows);
+static void bench_kernels_lay_out(const bench_kernels_shape shapes[MATRICES], dm_rows rows,
+                                  char **at, dm_harness_work *w) {
+  w->out = bench_kernels_view_of(at, shapes[OUT], rows);
+  w->x = bench_kernels_view_of(at, shapes[X], rows);
+  w->y = bench_kernels_view_of(at, shapes[Y], rows);
+  w->y_along_k = bench_kernels_view_of(at, shapes[Y_ALONG_K], rows);
   if (shapes[Y_ALONG_K].rows == 0) w->y_along_k.base = NULL;
 }
 
 void dm_harness_lay_out(dm_kernel_size size, dm_rows rows, void *memory, dm_harness_work *w) {
-  shape shapes[MATRICES];
+  bench_kernels_shape shapes[MATRICES];
   char *at = memory;
   shapes_of(w->op, w->operand, size, false, shapes);
-  lay_out(shapes, rows, &at, w);
+  bench_kernels_lay_out(shapes, rows, &at, w);
 }
 
 /* Bytes of all SHAPES; DM_E_FIT if 64 bits overflow. */
-static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *bytes) {
+static dm_status bench_kernels_add_up(const bench_kernels_shape shapes[MATRICES], int64_t pad,
+                                      int64_t *bytes) {
   *bytes = 0;
   for (int i = 0; i < MATRICES; i++) {
     int64_t one;
@@ -392,7 +397,7 @@ static dm_status add_up(const shape shapes[MATRICES], int64_t pad, int64_t *byte
 }
 
 /* Fills VIEW with random numbers over the type's range; for i8, integers. */
-static dm_status fill(const dm_workload *b, dm_view view, uint64_t seed) {
+static dm_status bench_kernels_fill(const dm_workload *b, dm_view view, uint64_t seed) {
   const bool whole = dm_dtype_is_integer(view.dtype);
   const dm_generator random = {
       .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = seed, .parameter = whole ? 127 : 0};
@@ -410,17 +415,17 @@ dm_status dm_workload_reset(const dm_workload *b) {
   const dm_view out = b->works[0].out;
   const dm_generator poison = {.kind = DM_CONSTANT,
                                .parameter = dm_dtype_is_integer(out.dtype) ? -77.0 : (double)NAN};
-  if (b->works[0].accumulate) return fill(b, out, b->seed + 2);
+  if (b->works[0].accumulate) return bench_kernels_fill(b, out, b->seed + 2);
   return dm_backend_fill(b->backend, out, &poison, 0, 0);
 }
 
 dm_status dm_workload_open(const dm_bench_kernels *wanted, const dm_harness_limits *limits,
                            int64_t sets, dm_workload *b) {
-  shape shapes[MATRICES];
+  bench_kernels_shape shapes[MATRICES];
   void *works;
   int64_t each;
   shapes_of(b->op, b->type, b->size, wanted->along_k, shapes);
-  DM_TRY(add_up(shapes, b->pad, &each));
+  DM_TRY(bench_kernels_add_up(shapes, b->pad, &each));
   b->sets = sets > 0 ? sets : sets_for(b, limits, each);
   DM_TRY(dm_buffer_zeroed(b->sets, sizeof *b->works, &works));
   b->works = works;
@@ -433,12 +438,12 @@ dm_status dm_workload_open(const dm_bench_kernels *wanted, const dm_harness_limi
                            .accumulate = wanted->accumulate && b->op == DM_GEMM,
                            .alpha = 2.0,
                            .beta = -1.0};
-    lay_out(shapes, (dm_rows){b->pad, 1}, &at, w);
+    bench_kernels_lay_out(shapes, (dm_rows){b->pad, 1}, &at, w);
     const uint64_t seed = b->seed + 3 * (uint64_t)i;
-    DM_TRY(fill(b, w->x, seed));
-    DM_TRY(fill(b, w->y, seed + 1));
-    DM_TRY(fill(b, w->out, seed + 2));
-    if (w->y_along_k.base) DM_TRY(fill(b, dm_view_transpose(w->y_along_k), seed + 1));
+    DM_TRY(bench_kernels_fill(b, w->x, seed));
+    DM_TRY(bench_kernels_fill(b, w->y, seed + 1));
+    DM_TRY(bench_kernels_fill(b, w->out, seed + 2));
+    if (w->y_along_k.base) DM_TRY(bench_kernels_fill(b, dm_view_transpose(w->y_along_k), seed + 1));
   }
   return DM_OK;
 }

@@ -14,19 +14,20 @@
 
 enum { LEAST_PAIRS = 3, MOST_LAUNCHES = 2000 };
 
-static const double short_call = 200e-6; /* seconds; a launch takes some 3e-6 */
-static const double batch = 3e-3;        /* least seconds of a measurement */
-static const double steady = 0.01; /* relative change of a kernel's time that counts as none */
+static const double short_call = 200e-6;        /* seconds; a launch takes some 3e-6 */
+static const double bench_kernels_batch = 3e-3; /* least seconds of a measurement */
+static const double bench_kernels_steady =
+    0.01; /* relative change of a kernel's time that counts as none */
 
-typedef struct pair {
+typedef struct bench_kernels_pair {
   const dm_workload *workload;
   dm_harness_work *works; /* the workload's works, with the kernel */
   dm_harness_series kernel, yardstick;
-} pair;
+} bench_kernels_pair;
 
 /* Seconds per call; unless NULL, *sensors is read while the GPU works. */
-static dm_status run(const pair *p, dm_harness_series *series, dm_harness_sensors *sensors,
-                     double *seconds) {
+static dm_status bench_kernels_run(const bench_kernels_pair *p, dm_harness_series *series,
+                                   dm_harness_sensors *sensors, double *seconds) {
   DM_TRY(dm_harness_start(p->workload->harness, series));
   if (sensors) dm_harness_sense(p->workload->harness, sensors);
   DM_TRY(dm_harness_finish(p->workload->harness, seconds));
@@ -35,12 +36,12 @@ static dm_status run(const pair *p, dm_harness_series *series, dm_harness_sensor
 }
 
 /* Chooses the calls per measurement from single ones; the first loads the kernel. */
-static dm_status estimate(const pair *p, dm_harness_series *series) {
+static dm_status estimate(const bench_kernels_pair *p, dm_harness_series *series) {
   double seconds;
   series->launches = 1;
-  DM_TRY(run(p, series, NULL, &seconds));
-  if (seconds < 10.0 * batch) DM_TRY(run(p, series, NULL, &seconds));
-  const int64_t wanted = (int64_t)ceil(batch / fmax(seconds, 1e-6));
+  DM_TRY(bench_kernels_run(p, series, NULL, &seconds));
+  if (seconds < 10.0 * bench_kernels_batch) DM_TRY(bench_kernels_run(p, series, NULL, &seconds));
+  const int64_t wanted = (int64_t)ceil(bench_kernels_batch / fmax(seconds, 1e-6));
   series->graph = seconds < short_call;
   /* Each measurement uses all sets: a few would stay in the cache. */
   if (wanted > 1) series->launches = dm_min(dm_max(wanted, series->sets), MOST_LAUNCHES);
@@ -49,7 +50,7 @@ static dm_status estimate(const pair *p, dm_harness_series *series) {
 
 /* Both run before the first is recorded: a graph keeps the address of scratch memory, which a first
  * run may still reallocate. */
-static dm_status plan(pair *p) {
+static dm_status bench_kernels_plan(bench_kernels_pair *p) {
   DM_TRY(estimate(p, &p->kernel));
   DM_TRY(estimate(p, &p->yardstick));
   DM_TRY(dm_harness_prepare(p->workload->harness, &p->kernel));
@@ -57,13 +58,13 @@ static dm_status plan(pair *p) {
 }
 
 /* Seconds per call, averaged over a stretch of the warm-up. */
-static dm_status stretch(pair *p, double least, double *seconds) {
+static dm_status stretch(bench_kernels_pair *p, double least, double *seconds) {
   const double start = dm_now();
   double sum = 0.0, one, ignored;
   int count = 0;
   do {
-    DM_TRY(run(p, &p->kernel, NULL, &one));
-    DM_TRY(run(p, &p->yardstick, NULL, &ignored));
+    DM_TRY(bench_kernels_run(p, &p->kernel, NULL, &one));
+    DM_TRY(bench_kernels_run(p, &p->yardstick, NULL, &ignored));
     sum += one;
     count++;
   } while (dm_now() - start < least);
@@ -73,27 +74,27 @@ static dm_status stretch(pair *p, double least, double *seconds) {
 
 /* Runs until the kernel's time, and so clock and power, are steady: compares stretches of a quarter
  * of MOST seconds. */
-static dm_status warm_up(pair *p, double most, dm_timing *timing) {
+static dm_status warm_up(bench_kernels_pair *p, double most, dm_timing *timing) {
   const double start = dm_now();
   double before = 0.0, now;
   timing->settled = false;
   do {
     DM_TRY(stretch(p, 0.25 * most, &now));
-    timing->settled = fabs(now - before) <= steady * before;
+    timing->settled = fabs(now - before) <= bench_kernels_steady * before;
     timing->warmup = dm_now() - start;
     before = now;
   } while (!timing->settled && timing->warmup < most);
   return DM_OK;
 }
 
-static dm_status measure(pair *p, const dm_bench_kernels *wanted, dm_timing *timing,
-                         double *sensed) {
+static dm_status bench_kernels_measure(bench_kernels_pair *p, const dm_bench_kernels *wanted,
+                                       dm_timing *timing, double *sensed) {
   const int most = wanted->repetitions;
   const double start = dm_now();
   for (int i = 0; i < most; i++) {
     dm_harness_sensors now;
-    DM_TRY(run(p, &p->kernel, &now, &timing->kernel_s[i]));
-    DM_TRY(run(p, &p->yardstick, NULL, &timing->yardstick_s[i]));
+    DM_TRY(bench_kernels_run(p, &p->kernel, &now, &timing->kernel_s[i]));
+    DM_TRY(bench_kernels_run(p, &p->yardstick, NULL, &timing->yardstick_s[i]));
     sensed[i] = now.clock;
     sensed[most + i] = now.power;
     sensed[2 * most + i] = now.temperature;
@@ -104,11 +105,12 @@ static dm_status measure(pair *p, const dm_bench_kernels *wanted, dm_timing *tim
 }
 
 /* Helpers are compared by the bytes they move. */
-static double weight(dm_kernel_op op) {
+static double bench_kernels_weight(dm_kernel_op op) {
   return op == DM_ADD ? 1.5 : 1.0; /* moves three matrices; a copy moves two */
 }
 
-static dm_status summarise(const pair *p, int most, dm_timing *timing, double *sensed) {
+static dm_status summarise(const bench_kernels_pair *p, int most, dm_timing *timing,
+                           double *sensed) {
   const int count = timing->pairs;
   void *memory;
   DM_TRY(dm_buffer_alloc(3 * count * (int64_t)sizeof(double), &memory));
@@ -116,7 +118,7 @@ static dm_status summarise(const pair *p, int most, dm_timing *timing, double *s
   for (int i = 0; i < count; i++) {
     kernel[i] = timing->kernel_s[i];
     yardstick[i] = timing->yardstick_s[i];
-    share[i] = weight(p->workload->op) * yardstick[i] / kernel[i];
+    share[i] = bench_kernels_weight(p->workload->op) * yardstick[i] / kernel[i];
   }
   timing->kernel = dm_statistics_of(kernel, count);
   timing->yardstick = dm_statistics_of(yardstick, count);
@@ -129,12 +131,13 @@ static dm_status summarise(const pair *p, int most, dm_timing *timing, double *s
   return DM_OK;
 }
 
-static dm_status time_pair(pair *p, const dm_bench_kernels *wanted, dm_timing *timing) {
+static dm_status time_pair(bench_kernels_pair *p, const dm_bench_kernels *wanted,
+                           dm_timing *timing) {
   void *sensed;
-  DM_TRY(plan(p));
+  DM_TRY(bench_kernels_plan(p));
   DM_TRY(warm_up(p, wanted->settle, timing));
   DM_TRY(dm_buffer_zeroed(3 * (int64_t)wanted->repetitions, sizeof(double), &sensed));
-  dm_status status = measure(p, wanted, timing, sensed);
+  dm_status status = bench_kernels_measure(p, wanted, timing, sensed);
   if (!status) status = summarise(p, wanted->repetitions, timing, sensed);
   free(sensed);
   DM_TRY(status);
@@ -150,7 +153,7 @@ dm_status dm_time_kernel(const dm_workload *workload, const dm_bench_kernels *wa
                          const dm_kernel *kernel, dm_timing *timing) {
   void *works;
   DM_TRY(dm_buffer_zeroed(workload->sets, sizeof(dm_harness_work), &works));
-  pair p = {.workload = workload, .works = works};
+  bench_kernels_pair p = {.workload = workload, .works = works};
   for (int64_t i = 0; i < workload->sets; i++) {
     p.works[i] = workload->works[i];
     p.works[i].kernel = kernel;
@@ -218,13 +221,14 @@ double dm_roof_bound(const dm_roof *roof, dm_kernel_op op, dm_operand type, dm_l
 
 /* Bytes per second of OP's baseline, the median of a few runs. */
 static dm_status measure_rate(const dm_workload *workload, double *rate) {
-  enum { RUNS = 9, CALLS = 10 }; /* enough to make a launch negligible */
-  const pair p = {.workload = workload};
+  enum { BENCH_KERNELS_RUNS = 9, CALLS = 10 }; /* enough to make a launch negligible */
+  const bench_kernels_pair p = {.workload = workload};
   dm_harness_series series = {.works = workload->works, .sets = workload->sets, .launches = CALLS};
-  double seconds[RUNS];
-  for (int i = -2; i < RUNS; i++) DM_TRY(run(&p, &series, NULL, &seconds[i < 0 ? 0 : i]));
+  double seconds[BENCH_KERNELS_RUNS];
+  for (int i = -2; i < BENCH_KERNELS_RUNS; i++)
+    DM_TRY(bench_kernels_run(&p, &series, NULL, &seconds[i < 0 ? 0 : i]));
   const dm_load load = dm_load_of(workload->op, workload->type, workload->size, false);
-  *rate = load.bytes / dm_statistics_of(seconds, RUNS).median;
+  *rate = load.bytes / dm_statistics_of(seconds, BENCH_KERNELS_RUNS).median;
   return DM_OK;
 }
 
@@ -251,7 +255,10 @@ dm_status dm_measure_roof(dm_backend *backend, dm_harness *harness, dm_roof *roo
 /* ---- kernels are checked before they are timed: integers must be exact, random numbers within a
  * bound for each element, and nothing may change after the rows of a result ---- */
 
-enum { SAMPLE = 1 << 20, MOST_SAMPLED = 65535 }; /* elements checked; rows of a reference */
+enum {
+  BENCH_KERNELS_SAMPLE = 1 << 20,
+  MOST_SAMPLED = 65535
+}; /* elements checked; rows of a reference */
 
 /* The rounding error of a chain of k additions is at most (k + 1) u |A||B|. For random numbers it
  * is a random walk, and exceeds 6 sqrt(k + 1) u |A||B| with a probability below 1e-7 for each
@@ -290,7 +297,8 @@ double dm_largest(const double *values, int64_t count) {
 
 /* The largest error of the elements that the harness expects and, unless NULL, the median, in u
  * |A||B|; integers have no u, so it counts as 1. */
-static dm_status judge(dm_harness *harness, dm_view out, double *most, double *median) {
+static dm_status bench_kernels_judge(dm_harness *harness, dm_view out, double *most,
+                                     double *median) {
   const int64_t count = dm_harness_judged(harness);
   const double u = dm_dtype_roundoff(out.dtype), unit = u > 0.0 ? u : 1.0;
   void *errors;
@@ -302,14 +310,14 @@ static dm_status judge(dm_harness *harness, dm_view out, double *most, double *m
   return status;
 }
 
-static int64_t depth_of(const dm_harness_work *w) {
+static int64_t bench_kernels_depth_of(const dm_harness_work *w) {
   return w->op == DM_GEMM ? w->x.cols : w->x.rows * w->x.cols;
 }
 
 /* ---- at the timed size ---- */
 
 /* Selects COUNT of ROWS, one from each of COUNT equal runs. */
-static void sample(int64_t rows, int64_t count, uint64_t seed, int64_t *chosen) {
+static void bench_kernels_sample(int64_t rows, int64_t count, uint64_t seed, int64_t *chosen) {
   for (int64_t i = 0; i < count; i++) {
     const int64_t begin = rows * i / count, end = rows * (i + 1) / count;
     chosen[i] = begin + (int64_t)(dm_mix(seed + (uint64_t)i) % (uint64_t)(end - begin));
@@ -320,9 +328,9 @@ dm_status dm_expect_size(const dm_workload *workload, dm_size_check *check) {
   const dm_view out = workload->works[0].out;
   void *rows;
   check->of_rows = out.rows;
-  check->rows = dm_min(dm_min(out.rows, MOST_SAMPLED), dm_max(16, SAMPLE / out.cols));
+  check->rows = dm_min(dm_min(out.rows, MOST_SAMPLED), dm_max(16, BENCH_KERNELS_SAMPLE / out.cols));
   DM_TRY(dm_buffer_alloc(check->rows * 8, &rows));
-  sample(out.rows, check->rows, workload->seed, rows);
+  bench_kernels_sample(out.rows, check->rows, workload->seed, rows);
   dm_status status = dm_workload_reset(workload);
   if (!status)
     status = dm_harness_expect(workload->harness, &workload->works[0], rows, check->rows);
@@ -336,8 +344,8 @@ dm_status dm_check_size(const dm_workload *workload, const dm_kernel *kernel,
   work.kernel = kernel;
   DM_TRY(dm_workload_reset(workload));
   DM_TRY(dm_harness_run(workload->harness, &work));
-  DM_TRY(judge(workload->harness, work.out, &check->most, &check->median));
-  check->bound = dm_kernel_bound(kernel, workload->type, depth_of(&work));
+  DM_TRY(bench_kernels_judge(workload->harness, work.out, &check->most, &check->median));
+  check->bound = dm_kernel_bound(kernel, workload->type, bench_kernels_depth_of(&work));
   check->pass = check->most <= check->bound;
   check->done = true;
   return DM_OK;
@@ -353,7 +361,11 @@ static const int64_t shapes[][3] = {
     {17, 13, 4099}, {384, 264, 200}, {520, 136, 129},
 };
 
-enum { SHAPES = sizeof shapes / sizeof shapes[0], LAYOUTS = 3, MOST_ROWS = 4099 };
+enum {
+  BENCH_KERNELS_SHAPES = sizeof shapes / sizeof shapes[0],
+  LAYOUTS = 3,
+  BENCH_KERNELS_MOST_ROWS = 4099
+};
 
 static const dm_rows layouts[LAYOUTS] = {{0, 1}, {3, 1}, {0, 16}};
 static const char *const layout_names[LAYOUTS] = {"packed", "unaligned", "aligned"};
@@ -373,9 +385,9 @@ typedef struct trial {
 } trial;
 
 /* Bytes of three matrices of the largest shapes and the widest type. */
-static int64_t room(void) {
+static int64_t bench_kernels_room(void) {
   int64_t most = 0;
-  for (int i = 0; i < SHAPES; i++) {
+  for (int i = 0; i < BENCH_KERNELS_SHAPES; i++) {
     const int64_t m = shapes[i][0] + 16, n = shapes[i][1] + 16, k = shapes[i][2] + 16;
     most = dm_max(most, m * k + k * n + m * n);
     most = dm_max(most, 3 * dm_max(m * n, n * k));
@@ -383,7 +395,7 @@ static int64_t room(void) {
   return most * 16 + 4096;
 }
 
-static dm_harness_work lay_out(const trial *t) {
+static dm_harness_work bench_kernels_time_lay_out(const trial *t) {
   const int64_t m = t->shape[0], n = t->shape[1], k = t->shape[2];
   const bool product = t->kernel->op == DM_GEMM;
   dm_harness_work w = {.op = t->kernel->op,
@@ -402,7 +414,7 @@ static dm_status fill_constant(const trial *t, dm_view view, double value) {
   return dm_backend_fill(t->backend, view, &constant, 0, 0);
 }
 
-static dm_status fill(const trial *t, const dm_harness_work *w) {
+static dm_status bench_kernels_time_fill(const trial *t, const dm_harness_work *w) {
   const bool whole = t->whole || dm_dtype_is_integer(dm_operand_dtype(t->type));
   dm_generator random = {.kind = whole ? DM_INTEGER : DM_UNIFORM,
                          .seed = t->seed,
@@ -441,16 +453,17 @@ static dm_status border_changed(const trial *t, dm_view out, bool *changed) {
 }
 
 static dm_status try_one(const trial *t, const int64_t *rows, dm_edge_check *check) {
-  dm_harness_work w = lay_out(t);
+  dm_harness_work w = bench_kernels_time_lay_out(t);
   double most;
   bool changed;
-  DM_TRY(fill(t, &w));
+  DM_TRY(bench_kernels_time_fill(t, &w));
   DM_TRY(dm_harness_expect(t->harness, &w, rows, w.out.rows));
   if (w.op == DM_ADD && t->whole && t->layout == 0) w.out = w.x; /* in place */
   DM_TRY(dm_harness_run(t->harness, &w));
-  DM_TRY(judge(t->harness, w.out, &most, NULL));
+  DM_TRY(bench_kernels_judge(t->harness, w.out, &most, NULL));
   DM_TRY(border_changed(t, w.out, &changed));
-  const double bound = t->whole ? 0.0 : dm_kernel_bound(t->kernel, t->type, depth_of(&w));
+  const double bound =
+      t->whole ? 0.0 : dm_kernel_bound(t->kernel, t->type, bench_kernels_depth_of(&w));
   check->trials++;
   if (most <= bound && !changed) return DM_OK;
   if (check->failed++ == 0)
@@ -464,9 +477,9 @@ static dm_status try_one(const trial *t, const int64_t *rows, dm_edge_check *che
 }
 
 static dm_status try_all(trial *t, dm_edge_check *check) {
-  int64_t rows[MOST_ROWS];
-  for (int64_t i = 0; i < MOST_ROWS; i++) rows[i] = i;
-  for (int shape = 0; shape < SHAPES; shape++)
+  int64_t rows[BENCH_KERNELS_MOST_ROWS];
+  for (int64_t i = 0; i < BENCH_KERNELS_MOST_ROWS; i++) rows[i] = i;
+  for (int shape = 0; shape < BENCH_KERNELS_SHAPES; shape++)
     for (int rest = 0; rest < 4 * LAYOUTS; rest++) {
       t->shape = shapes[shape];
       t->layout = rest / 4;
@@ -481,7 +494,7 @@ dm_status dm_check_edges(dm_backend *backend, dm_harness *harness, const dm_kern
                          dm_operand type, uint64_t seed, dm_edge_check *check) {
   trial t = {.backend = backend, .harness = harness, .kernel = kernel, .type = type, .seed = seed};
   *check = (dm_edge_check){0};
-  DM_TRY(dm_backend_alloc(backend, DM_DEVICE, room(), &t.memory));
+  DM_TRY(dm_backend_alloc(backend, DM_DEVICE, bench_kernels_room(), &t.memory));
   dm_status status =
       dm_context(try_all(&t, check), "kernel %s, %s", kernel->name, dm_operand_name(type));
   dm_backend_release(backend, DM_DEVICE, t.memory);

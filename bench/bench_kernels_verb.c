@@ -110,7 +110,7 @@ static void print_kernel_list(const bool chosen[DM_KERNEL_COUNT], FILE *out) {
 
 /* ---- --list ---- */
 
-static dm_status list(const dm_call *call, const bool chosen[DM_KERNEL_COUNT]) {
+static dm_status bench_kernels_list(const dm_call *call, const bool chosen[DM_KERNEL_COUNT]) {
   int count = 0;
   for (int i = 0; i < DM_KERNEL_COUNT; i++) count += chosen[i];
   if (dm_cli_level(call) > DM_LOG_WARNING) print_kernel_list(chosen, dm_cli_out(call));
@@ -130,14 +130,14 @@ static dm_status list(const dm_call *call, const bool chosen[DM_KERNEL_COUNT]) {
 
 /* ---- checking and measuring ---- */
 
-typedef struct listener {
+typedef struct bench_kernels_listener {
   const dm_call *call;
   bool any;
   dm_kernel_result last;
-} listener;
+} bench_kernels_listener;
 
-static dm_status report(void *context, const dm_kernel_result *result) {
-  listener *l = context;
+static dm_status bench_kernels_report(void *context, const dm_kernel_result *result) {
+  bench_kernels_listener *l = context;
   dm_record *record;
   if (dm_cli_level(l->call) > DM_LOG_WARNING)
     print_kernel(result, l->any ? &l->last : NULL, dm_cli_out(l->call));
@@ -152,10 +152,10 @@ static dm_status report(void *context, const dm_kernel_result *result) {
 
 static dm_status bench_kernels(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   (void)record;
-  listener l = {.call = call};
+  bench_kernels_listener l = {.call = call};
   dm_bench_kernels_sum sum;
   dm_status status = dm_bench_kernels_run(
-      run, shared, &(dm_kernel_listener){.context = &l, .report = report}, &sum);
+      run, shared, &(dm_kernel_listener){.context = &l, .report = bench_kernels_report}, &sum);
   if (status && status->code != DM_E_VERIFY) return status;
   FILE *out = dm_cli_out(call);
   if (dm_cli_level(call) > DM_LOG_ERROR)
@@ -177,6 +177,6 @@ int dm_bench_verb_kernels(dm_call *call) {
             .run = bench_kernels, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
   if (!status && !dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   if (!status) status = dm_cli_open_reports(call);
-  if (!status) status = list(call, wanted.chosen);
+  if (!status) status = bench_kernels_list(call, wanted.chosen);
   return dm_cli_finish(call, status);
 }

@@ -19,24 +19,25 @@
 
 enum { MOST_GATHERS = 2000 };
 
-static const double moment = 0.01; /* least seconds of a repetition with small pieces */
+static const double bench_moment = 0.01; /* least seconds of a repetition with small pieces */
 
-/* ONE_WAY, BOTH_WAYS: one pair while all others are idle; TOGETHER: both ways, all ranks in pairs.
+/* ONE_WAY, BOTH_WAYS: one pair while all others are idle; BENCH_TOGETHER: both ways, all ranks in
+ * pairs.
  */
-typedef enum link_way { ONE_WAY, BOTH_WAYS, TOGETHER, WAYS } link_way;
+typedef enum link_way { ONE_WAY, BOTH_WAYS, BENCH_TOGETHER, WAYS } link_way;
 
-static const char *const names[WAYS] = {"one_way", "both_ways", "together"};
+static const char *const bench_names[WAYS] = {"one_way", "both_ways", "together"};
 static const char *const titles[WAYS] = {"one way, alone", "both ways at once, alone",
                                          "both ways, all ranks in pairs"};
 
-typedef struct bench {
+typedef struct bench_bench {
   dm_run *run;
   const dm_bench_links *wanted;
   dm_setup setup;
   const dm_transport_ops *ops;
   double *mine; /* received by this rank: [size][way][from]; NAN: not measured */
   const dm_call *call;
-} bench;
+} bench_bench;
 
 /* ---- sizes ---- */
 
@@ -99,7 +100,7 @@ void dm_link_close(dm_link *link) {
 }
 
 /* With shared slots, receiving is copying the peer's data. */
-static dm_status move(const dm_link *link, int count, int at_once) {
+static dm_status bench_move(const dm_link *link, int count, int at_once) {
   if (!link->exchange.shared) return dm_exchange_gather(&link->exchange, count, at_once);
   dm_exchange_copy(&link->exchange, count);
   return DM_OK;
@@ -116,13 +117,13 @@ dm_status dm_link_check(dm_link *link, int64_t size) {
     link->step++;
     set_senders(link, senders, size);
     DM_TRY(dm_comm_agree(e->group, dm_exchange_fill(e, link->step)));
-    DM_TRY(dm_comm_agree(e->group, move(link, e->slots, e->slots)));
+    DM_TRY(dm_comm_agree(e->group, bench_move(link, e->slots, e->slots)));
     DM_TRY(dm_comm_agree(e->group, dm_exchange_compare(e, link->step)));
   }
   return DM_OK;
 }
 
-static dm_status check(const bench *b, dm_link *link) {
+static dm_status bench_check(const bench_bench *b, dm_link *link) {
   dm_status status = DM_OK;
   for (int s = 0; s < b->wanted->sizes && !status && link->served; s++)
     status = dm_link_check(link, b->wanted->bytes[s]);
@@ -130,10 +131,10 @@ static dm_status check(const bench *b, dm_link *link) {
 }
 
 /* Seconds of COUNT gathers, of the slower member; all ranks of ALL start together. */
-static dm_status batch(dm_link *link, const dm_comm *all, int count, double *seconds) {
+static dm_status bench_batch(dm_link *link, const dm_comm *all, int count, double *seconds) {
   DM_TRY(dm_comm_barrier(all));
   const double start = dm_now();
-  dm_status status = link->served ? move(link, count, DM_EXCHANGE_SLOTS) : DM_OK;
+  dm_status status = link->served ? bench_move(link, count, DM_EXCHANGE_SLOTS) : DM_OK;
   *seconds = dm_now() - start;
   DM_TRY(dm_comm_agree(all, status));
   return dm_comm_max_f64(link->exchange.group, seconds, 1);
@@ -142,23 +143,24 @@ static dm_status batch(dm_link *link, const dm_comm *all, int count, double *sec
 /* A number of gathers that takes a moment, the same for all of ALL. */
 static dm_status choose_count(dm_link *link, const dm_comm *all, int *count) {
   double seconds;
-  DM_TRY(batch(link, all, DM_EXCHANGE_SLOTS, &seconds));
+  DM_TRY(bench_batch(link, all, DM_EXCHANGE_SLOTS, &seconds));
   DM_TRY(dm_comm_max_f64(all, &seconds, 1));
-  const double wanted_count = moment * DM_EXCHANGE_SLOTS / fmax(seconds, 1e-9);
+  const double wanted_count = bench_moment * DM_EXCHANGE_SLOTS / fmax(seconds, 1e-9);
   *count = (int)dm_round_up((int64_t)fmin(fmax(wanted_count, 1), MOST_GATHERS), DM_EXCHANGE_SLOTS);
   return DM_OK;
 }
 
-/* Both members of a pair, and with TOGETHER all ranks. */
-static dm_status measure(const bench *b, dm_link *link, int size, link_way way, int senders) {
-  const dm_comm *group = link->exchange.group, *all = way == TOGETHER ? b->run->world : group;
+/* Both members of a pair, and with BENCH_TOGETHER all ranks. */
+static dm_status bench_measure(const bench_bench *b, dm_link *link, int size, link_way way,
+                               int senders) {
+  const dm_comm *group = link->exchange.group, *all = way == BENCH_TOGETHER ? b->run->world : group;
   const int repetitions = b->wanted->repetitions;
   const int64_t bytes = b->wanted->bytes[size];
   double seconds[DM_BENCH_MOST];
   int count;
   set_senders(link, senders, bytes);
   DM_TRY(choose_count(link, all, &count));
-  for (int i = 0; i < repetitions; i++) DM_TRY(batch(link, all, count, &seconds[i]));
+  for (int i = 0; i < repetitions; i++) DM_TRY(bench_batch(link, all, count, &seconds[i]));
   const double median = dm_statistics_of(seconds, repetitions).median;
   const bool received = senders & ~(1 << dm_comm_rank(group));
   if (!link->served || !received) return DM_OK;
@@ -167,24 +169,24 @@ static dm_status measure(const bench *b, dm_link *link, int size, link_way way, 
   return DM_OK;
 }
 
-static dm_status measure_alone(const bench *b, dm_link *link) {
+static dm_status measure_alone(const bench_bench *b, dm_link *link) {
   for (int s = 0; s < b->wanted->sizes; s++) {
-    DM_TRY(measure(b, link, s, ONE_WAY, 1));
-    DM_TRY(measure(b, link, s, ONE_WAY, 2));
-    DM_TRY(measure(b, link, s, BOTH_WAYS, 3));
+    DM_TRY(bench_measure(b, link, s, ONE_WAY, 1));
+    DM_TRY(bench_measure(b, link, s, ONE_WAY, 2));
+    DM_TRY(bench_measure(b, link, s, BOTH_WAYS, 3));
   }
   return DM_OK;
 }
 
-static dm_status play(const bench *b, dm_link *link) {
+static dm_status bench_play(const bench_bench *b, dm_link *link) {
   dm_run *run = b->run;
   const bool alone = link->served && (run->rank == 0 || link->other == 0);
-  DM_TRY(check(b, link));
+  DM_TRY(bench_check(b, link));
   dm_status status = alone ? measure_alone(b, link) : DM_OK;
   dm_status rested = dm_comm_idle_barrier(run->world);
   DM_TRY(dm_comm_agree(run->world, dm_status_first(status, rested)));
   DM_TRY(dm_stop_agree(&run->stop, run->world));
-  for (int s = 0; s < b->wanted->sizes; s++) DM_TRY(measure(b, link, s, TOGETHER, 3));
+  for (int s = 0; s < b->wanted->sizes; s++) DM_TRY(bench_measure(b, link, s, BENCH_TOGETHER, 3));
   return dm_stop_agree(&run->stop, run->world);
 }
 
@@ -220,7 +222,7 @@ static void record_way(const summary *s, link_way way, dm_record *record) {
   char text[200], shown[3][32];
   for (int i = 0; i < 3; i++) { /* unknown values, too: the CSV has the same columns for all */
     char path[64];
-    snprintf(path, sizeof path, "rates.%s_%s_Bps", names[way], parts[i]);
+    snprintf(path, sizeof path, "rates.%s_%s_Bps", bench_names[way], parts[i]);
     dm_record_real(record, path, NULL, DM_SHOWN_PLAIN, numbers[i]);
     dm_format_rate(numbers[i], shown[i]);
   }
@@ -230,7 +232,8 @@ static void record_way(const summary *s, link_way way, dm_record *record) {
   dm_record_line(record, titles[way], text);
 }
 
-static dm_status record_size(const bench *b, int size, const double *values, dm_record *record) {
+static dm_status record_size(const bench_bench *b, int size, const double *values,
+                             dm_record *record) {
   const int ranks = b->run->ranks;
   double *scratch;
   char rate[32];
@@ -248,13 +251,14 @@ static dm_status record_size(const bench *b, int size, const double *values, dm_
   }
   free(scratch);
   dm_record_text(record, "verification.verdict", "bytes compared", "PASS");
-  dm_record_summary(record, "transport=%s bytes=%lld ranks=%d median=%s PASS", b->ops->name,
-                    (long long)b->wanted->bytes[size], ranks,
-                    s[TOGETHER].all.count > 0 ? dm_format_rate(s[TOGETHER].all.median, rate) : "-");
+  dm_record_summary(
+      record, "transport=%s bytes=%lld ranks=%d median=%s PASS", b->ops->name,
+      (long long)b->wanted->bytes[size], ranks,
+      s[BENCH_TOGETHER].all.count > 0 ? dm_format_rate(s[BENCH_TOGETHER].all.median, rate) : "-");
   return DM_OK;
 }
 
-static dm_status report_size(bench *b, int size, double *all) {
+static dm_status report_size(bench_bench *b, int size, double *all) {
   const int64_t count = (int64_t)WAYS * b->run->ranks;
   dm_record *record = NULL;
   DM_TRY(
@@ -267,7 +271,7 @@ static dm_status report_size(bench *b, int size, double *all) {
   return status;
 }
 
-static dm_status report_all(bench *b) {
+static dm_status report_all(bench_bench *b) {
   const int64_t ranks = b->run->ranks;
   double *all = NULL;
   dm_status status = DM_OK;
@@ -292,7 +296,7 @@ static int partner(int rank, int ranks, int round) {
   return other < ranks ? other : -1;
 }
 
-static bool is_candidate(const bench *b, const dm_transport_ops *ops) {
+static bool bench_is_candidate(const bench_bench *b, const dm_transport_ops *ops) {
   const dm_run *run = b->run;
   const bool gpu = b->setup.backend->ops->device_memory;
   if (strcmp(b->wanted->engine.transport, "auto") != 0)
@@ -304,7 +308,7 @@ static bool is_candidate(const bench *b, const dm_transport_ops *ops) {
 }
 
 /* *opened: the transport works at all. */
-static dm_status measure_transport(bench *b, bool *opened) {
+static dm_status measure_transport(bench_bench *b, bool *opened) {
   const int ranks = b->run->ranks, rounds = ranks - 1 + ranks % 2;
   for (int64_t i = 0; i < (int64_t)b->wanted->sizes * WAYS * ranks; i++) b->mine[i] = NAN;
   int64_t largest = 0;
@@ -315,7 +319,7 @@ static dm_status measure_transport(bench *b, bool *opened) {
     const int other = partner(b->run->rank, ranks, round);
     dm_status status = dm_link_open(b->run, b->setup.backend, b->ops, other, largest, &link);
     if (!status) *opened = true;
-    if (!status) status = play(b, &link);
+    if (!status) status = bench_play(b, &link);
     /* A peer may still write to an aborted exchange: its memory is kept. */
     if (status && link.transport) dm_transport_abandon(link.transport);
     DM_TRY(status);
@@ -324,7 +328,7 @@ static dm_status measure_transport(bench *b, bool *opened) {
   return report_all(b);
 }
 
-static dm_status refused(const bench *b, dm_status status) {
+static dm_status bench_refused(const bench_bench *b, dm_status status) {
   if (strcmp(b->wanted->engine.transport, "auto") != 0) {
     status->code = DM_E_DEVICE; /* whatever the error: this transport is not available */
     return b->ops->not_built ? status : dm_context(status, "transport %s", b->ops->name);
@@ -334,7 +338,7 @@ static dm_status refused(const bench *b, dm_status status) {
   return DM_OK;
 }
 
-static dm_status measure_all(bench *b) {
+static dm_status measure_all(bench_bench *b) {
   const dm_problem any = {
       .work = DM_F64, .compute = *dm_compute_by(DM_F64), .accumulator = DM_F64, .c = DM_F64};
   if (b->run->ranks == 1)
@@ -346,17 +350,17 @@ static dm_status measure_all(bench *b) {
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
     bool opened;
     b->ops = *ops;
-    if (!is_candidate(b, b->ops)) continue;
+    if (!bench_is_candidate(b, b->ops)) continue;
     dm_run_phase(b->run, "measuring links", 1);
     dm_status status = measure_transport(b, &opened);
-    if (status && !opened && status->agreed) status = refused(b, status);
+    if (status && !opened && status->agreed) status = bench_refused(b, status);
     DM_TRY(status);
   }
   return DM_OK;
 }
 
 dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, const dm_call *call) {
-  bench b = {.run = run, .wanted = wanted, .call = call};
+  bench_bench b = {.run = run, .wanted = wanted, .call = call};
   dm_status status = measure_all(&b);
   if (status && !status->agreed) return status;
   free(b.mine);
@@ -366,7 +370,7 @@ dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, const dm
 
 /* ---- the verb ---- */
 
-static dm_status read_links(const dm_call *call, dm_bench_links *wanted) {
+static dm_status bench_read_links(const dm_call *call, dm_bench_links *wanted) {
   *wanted = (dm_bench_links){.repetitions = (int)call->own.repetitions};
   if (call->own.repetitions > DM_BENCH_MOST)
     return dm_fail(DM_E_USAGE, "option '--repetitions': at most %d", DM_BENCH_MOST);
@@ -382,6 +386,6 @@ static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_
 
 int dm_bench_verb_links(dm_call *call) {
   dm_bench_links wanted = {.sizes = 0};
-  dm_status prepared = dm_cli_ramp(call) ? read_links(call, &wanted) : DM_OK;
+  dm_status prepared = dm_cli_ramp(call) ? bench_read_links(call, &wanted) : DM_OK;
   return dm_bench_job(call, prepared, bench_links, &wanted, sizeof wanted);
 }

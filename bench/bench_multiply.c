@@ -29,8 +29,8 @@ typedef struct dm_bench_library {
   bool owned;
 } dm_bench_library;
 
-static dm_status whole(const dm_rank_state *local, dm_range rows, dm_range cols,
-                       const dm_generator *generator, dm_view *view) {
+static dm_status bench_whole(const dm_rank_state *local, dm_range rows, dm_range cols,
+                             const dm_generator *generator, dm_view *view) {
   const dm_dtype work = local->plan->problem.work;
   const dm_space space = local->backend->ops->device_memory ? DM_DEVICE : DM_HOST;
   const int64_t stride = dm_device_stride(dm_range_size(cols), work); /* as in panels */
@@ -57,8 +57,8 @@ static dm_status dm_bench_library_open(const dm_rank_state *local, const dm_gene
   }
   const dm_range depth = dm_plan_layer_k(plan, local->coords.l);
   library->owned = true;
-  DM_TRY(whole(local, local->rows, depth, &generators[DM_A], &library->a));
-  return whole(local, depth, local->cols, &generators[DM_B], &library->b);
+  DM_TRY(bench_whole(local, local->rows, depth, &generators[DM_A], &library->a));
+  return bench_whole(local, depth, local->cols, &generators[DM_B], &library->b);
 }
 
 static void dm_bench_library_close(const dm_rank_state *local, dm_bench_library *library) {
@@ -94,10 +94,10 @@ static dm_status dm_bench_library_run(const dm_rank_state *local, const dm_bench
 
 /* If the number of repetitions is not set: the least for a narrow interval, and the most; the
  * fewest if time is up. */
-enum { LEAST_RUNS = 10, MOST_RUNS = 1000, FEWEST_TIMED = 3 };
+enum { BENCH_LEAST_RUNS = 10, BENCH_MOST_RUNS = 1000, FEWEST_TIMED = 3 };
 
 /* One size; the arrays have one entry per repetition. */
-typedef struct bench {
+typedef struct bench_multiply_bench {
   const dm_bench_multiply *wanted;
   dm_bench_found *found; /* or NULL */
   dm_measured *measured;
@@ -112,12 +112,12 @@ typedef struct bench {
   double watched; /* seconds from the first repetition to the last */
   double energy;  /* J of this rank's share of its GPU in that time; NAN: unknown */
   bool narrow;    /* the interval is as narrow as requested */
-} bench;
+} bench_multiply_bench;
 
 /* ---- the record ---- */
 
 /* Mean times of a repetition on this rank. */
-static dm_phases mean_of(const bench *b) {
+static dm_phases mean_of(const bench_multiply_bench *b) {
   const dm_phases *all = &b->local->phases, *warm = &b->warm;
   const double part = 1.0 / (double)b->count;
   return (dm_phases){.check = all->check,
@@ -132,25 +132,25 @@ static dm_phases mean_of(const bench *b) {
                      .exposed_upload = part * (all->exposed_upload - warm->exposed_upload)};
 }
 
-static const char *place_of(const dm_plan *plan) {
+static const char *bench_place_of(const dm_plan *plan) {
   if (dm_plan_returns(plan)) return "pinned host memory, where C returns to";
   if (plan->a != plan->b) return "device and host memory";
   return plan->a == DM_IN_DEVICE ? "device memory" : "host memory";
 }
 
-typedef struct extremes {
+typedef struct bench_extremes {
   double received, most_received; /* bytes per product: of all ranks, of the busiest */
   double bus;                     /* bytes per second during gathers, slowest rank */
   double host, device;            /* peak bytes */
   double joules;                  /* NAN: unknown */
-} extremes;
+} bench_extremes;
 
 static double highest_host(void) {
   struct rusage usage;
   return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : 0.0;
 }
 
-static double used_on_device(const bench *b) {
+static double used_on_device(const bench_multiply_bench *b) {
   dm_device device;
   dm_status status = dm_backend_device(b->setup->backend, &device);
   const bool known = !status && b->setup->backend->ops->device_memory;
@@ -159,7 +159,8 @@ static double used_on_device(const bench *b) {
 }
 
 /* Collective. */
-static dm_status find_extremes(const bench *b, const dm_phases *mean, extremes *e) {
+static dm_status bench_find_extremes(const bench_multiply_bench *b, const dm_phases *mean,
+                                     bench_extremes *e) {
   const dm_transport *transport = b->local->transport;
   const double products = (double)(b->count + b->wanted->warmup);
   const double received = transport ? (double)dm_transport_received(transport) / products : 0.0;
@@ -168,16 +169,16 @@ static dm_status find_extremes(const bench *b, const dm_phases *mean, extremes *
   double sums[] = {received, isnan(b->energy) ? 0.0 : b->energy, isnan(b->energy) ? 1.0 : 0.0};
   DM_TRY(dm_comm_max_f64(b->run->world, most, 4));
   DM_TRY(dm_comm_sum_f64(b->run->world, sums, 3));
-  *e = (extremes){.received = sums[0],
-                  .most_received = most[0],
-                  .bus = most[1] > 0 ? 1.0 / most[1] : 0.0,
-                  .host = most[2],
-                  .device = most[3],
-                  .joules = sums[2] > 0 ? NAN : sums[1]};
+  *e = (bench_extremes){.received = sums[0],
+                        .most_received = most[0],
+                        .bus = most[1] > 0 ? 1.0 / most[1] : 0.0,
+                        .host = most[2],
+                        .device = most[3],
+                        .joules = sums[2] > 0 ? NAN : sums[1]};
   return DM_OK;
 }
 
-static void record_rates(const bench *b, double flops, dm_record *record) {
+static void record_rates(const bench_multiply_bench *b, double flops, dm_record *record) {
   const dm_problem *p = &b->setup->plan.problem;
   const int sharing = b->setup->backend->ops->device_memory ? b->setup->device.sharing : 1;
   const double devices = ceil((double)b->run->ranks / sharing);
@@ -194,7 +195,8 @@ static void record_rates(const bench *b, double flops, dm_record *record) {
 
 /* Bus bandwidth as in nccl-tests: for an all-gather of S bytes among n ranks, S (n-1)/n over the
  * time, the rate at which each rank receives. */
-static void record_moved(const bench *b, const extremes *e, dm_record *record) {
+static void record_moved(const bench_multiply_bench *b, const bench_extremes *e,
+                         dm_record *record) {
   const dm_plan *plan = &b->setup->plan;
   const double word = (double)dm_dtype_size(plan->problem.work);
   const double bound = plan->bound_words * word;
@@ -210,7 +212,8 @@ static void record_moved(const bench *b, const extremes *e, dm_record *record) {
                  e->bus > 0 ? e->bus : NAN);
 }
 
-static void record_memory(const bench *b, const extremes *e, dm_record *record) {
+static void record_memory(const bench_multiply_bench *b, const bench_extremes *e,
+                          dm_record *record) {
   const dm_plan *plan = &b->setup->plan;
   dm_record_integer(record, "memory.host_planned_bytes", "host memory, planned", DM_SHOWN_BYTES,
                     plan->host_bytes);
@@ -224,7 +227,8 @@ static void record_memory(const bench *b, const extremes *e, dm_record *record) 
 }
 
 /* Over the whole time from the first repetition to the last, verification included. */
-static void record_energy(const bench *b, const extremes *e, dm_record *record) {
+static void record_energy(const bench_multiply_bench *b, const bench_extremes *e,
+                          dm_record *record) {
   const bool known = e->joules > 0;
   const double flops = dm_product_flops(&b->setup->plan.problem) * (double)b->count;
   if (!b->setup->backend->ops->device_memory) return;
@@ -234,12 +238,13 @@ static void record_energy(const bench *b, const extremes *e, dm_record *record) 
                  DM_SHOWN_PLAIN, known ? flops / e->joules : NAN);
 }
 
-static void record_bench(bench *b, const dm_phases *phases, const extremes *e, dm_record *record) {
+static void record_bench(bench_multiply_bench *b, const dm_phases *phases, const bench_extremes *e,
+                         dm_record *record) {
   const dm_bench_multiply *wanted = b->wanted;
   const dm_problem *p = &b->setup->plan.problem;
   const int64_t count = b->count;
   dm_setup_record(b->setup, b->run, record);
-  dm_record_text(record, "bench.from", "operands start in", "%s", place_of(&b->setup->plan));
+  dm_record_text(record, "bench.from", "operands start in", "%s", bench_place_of(&b->setup->plan));
   dm_record_integer(record, "bench.warmup", NULL, DM_SHOWN_PLAIN, wanted->warmup);
   dm_record_integer(record, "bench.repetitions", "repetitions", DM_SHOWN_PLAIN, count);
   dm_record_flag(record, "bench.narrow", NULL, b->narrow);
@@ -278,19 +283,19 @@ static void record_bench(bench *b, const dm_phases *phases, const extremes *e, d
                     wanted->verify ? dm_verdict_word(&b->worst) : "UNVERIFIED");
 }
 
-static dm_status report(bench *b, dm_record *record) {
+static dm_status bench_report(bench_multiply_bench *b, dm_record *record) {
   const dm_phases mean = mean_of(b);
   dm_phases worst;
-  extremes e;
+  bench_extremes e;
   DM_TRY(dm_phases_worst(b->run, b->local, &worst));
-  DM_TRY(find_extremes(b, &mean, &e));
+  DM_TRY(bench_find_extremes(b, &mean, &e));
   if (record) record_bench(b, &worst, &e, record);
   return dm_phases_by_rank(b->run, &mean, record);
 }
 
 /* ---- repetitions ---- */
 
-static dm_status check_library(const bench *b) {
+static dm_status check_library(const bench_multiply_bench *b) {
   if (!b->wanted->against_library) return DM_OK;
   if (dm_plan_tiles(&b->setup->plan) > 1)
     return dm_hint(
@@ -301,11 +306,11 @@ static dm_status check_library(const bench *b) {
                  b->setup->backend->ops->name);
 }
 
-static dm_status call_library(bench *b, double *seconds) {
+static dm_status call_library(bench_multiply_bench *b, double *seconds) {
   return dm_bench_library_run(b->local, &b->call, dm_measured_part(b->measured), seconds);
 }
 
-static dm_status verify(bench *b, double *seconds) {
+static dm_status bench_verify(bench_multiply_bench *b, double *seconds) {
   dm_verdict verdict;
   DM_TRY(dm_measured_verify(b->measured, seconds, &verdict));
   if (!verdict.pass || verdict.residual >= b->worst.residual) b->worst = verdict;
@@ -313,27 +318,27 @@ static dm_status verify(bench *b, double *seconds) {
 }
 
 /* Whether there are enough repetitions. All ranks have the same times and decide alike. */
-static bool is_enough(bench *b) {
+static bool is_enough(bench_multiply_bench *b) {
   const dm_bench_multiply *wanted = b->wanted;
-  double sorted[MOST_RUNS];
+  double sorted[BENCH_MOST_RUNS];
   if (wanted->repetitions > 0 || b->count == b->room) return b->count >= b->room;
   if (b->count < FEWEST_TIMED) return false;
   double passed = 0.0;
   for (int64_t i = 0; i < b->count; i++) passed += b->seconds[i] + b->verify[i];
   memcpy(sorted, b->seconds, (size_t)b->count * sizeof *sorted);
   const dm_statistics s = dm_statistics_of(sorted, b->count);
-  b->narrow = b->count >= LEAST_RUNS && s.high - s.low <= 2 * wanted->precision * s.median;
+  b->narrow = b->count >= BENCH_LEAST_RUNS && s.high - s.low <= 2 * wanted->precision * s.median;
   return b->narrow || passed > wanted->limit;
 }
 
-static dm_status run_once(bench *b, int64_t i) {
+static dm_status run_once(bench_multiply_bench *b, int64_t i) {
   const dm_bench_multiply *wanted = b->wanted;
   double seconds, exposed, verifying = 0.0, library = 0.0;
   /* The order alternates: a GPU that has just worked is warmer and slower. */
   const bool last = i % 2 != 0 || i == -wanted->warmup; /* C is empty at first */
   if (wanted->against_library && !last) DM_TRY(call_library(b, &library));
   DM_TRY(dm_measured_run(b->measured, &seconds, &exposed));
-  if (wanted->verify) DM_TRY(verify(b, &verifying));
+  if (wanted->verify) DM_TRY(bench_verify(b, &verifying));
   if (wanted->against_library && last) DM_TRY(call_library(b, &library));
   DM_TRY(dm_comm_max_f64(b->run->world, &verifying, 1));
   DM_TRY(dm_stop_agree(&b->run->stop, b->run->world));
@@ -346,7 +351,7 @@ static dm_status run_once(bench *b, int64_t i) {
   return DM_OK;
 }
 
-static dm_status repeat(bench *b) {
+static dm_status bench_repeat(bench_multiply_bench *b) {
   dm_nvml nvml;
   dm_nvml_open(b->setup->device.id, &nvml);
   dm_status status = DM_OK;
@@ -361,10 +366,10 @@ static dm_status repeat(bench *b) {
   return status;
 }
 
-static dm_status open(bench *b) {
+static dm_status bench_open(bench_multiply_bench *b) {
   double *all;
   DM_TRY(check_library(b));
-  b->room = b->wanted->repetitions > 0 ? b->wanted->repetitions : MOST_RUNS;
+  b->room = b->wanted->repetitions > 0 ? b->wanted->repetitions : BENCH_MOST_RUNS;
   DM_TRY(dm_buffer_zeroed(4 * b->room, sizeof *all, (void **)&all));
   b->seconds = all;
   b->exposed = all + b->room;
@@ -375,15 +380,15 @@ static dm_status open(bench *b) {
 }
 
 /* For dm_measurement. */
-static dm_status measure(void *context, dm_measured *measured, dm_record *record) {
-  bench *b = context;
+static dm_status bench_multiply_measure(void *context, dm_measured *measured, dm_record *record) {
+  bench_multiply_bench *b = context;
   b->measured = measured;
   b->run = measured->product->run;
   b->setup = measured->product->setup;
   b->local = &measured->product->local;
-  dm_status status = dm_comm_agree(b->run->world, open(b));
-  if (!status) status = repeat(b);
-  if (!status) status = report(b, record);
+  dm_status status = dm_comm_agree(b->run->world, bench_open(b));
+  if (!status) status = bench_repeat(b);
+  if (!status) status = bench_report(b, record);
   if (status && !status->agreed) return status;
   dm_bench_library_close(b->local, &b->call);
   if (status) return status;
@@ -392,9 +397,12 @@ static dm_status measure(void *context, dm_measured *measured, dm_record *record
 
 dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *wanted, dm_record *record,
                                 dm_bench_found *found) {
-  bench b = {.wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
-  const dm_measurement measurement = {
-      .seed = wanted->seed, .from_host = wanted->from_host, .measure = measure, .context = &b};
+  bench_multiply_bench b = {
+      .wanted = wanted, .found = found, .worst = {.pass = true, .worst_row = -1}};
+  const dm_measurement measurement = {.seed = wanted->seed,
+                                      .from_host = wanted->from_host,
+                                      .measure = bench_multiply_measure,
+                                      .context = &b};
   DM_FREED dm_multiply *multiply = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &multiply)));
   *multiply =

@@ -23,8 +23,8 @@
 #include "run/record.h"
 
 enum {
-  LEAST_RUNS = 5,
-  MOST_RUNS = 1024,
+  BENCH_RATES_LEAST_RUNS = 5,
+  BENCH_RATES_MOST_RUNS = 1024,
   SELF_TESTS = 5,  /* per transport */
   SIZE_CPU = 1024, /* rows and columns of a block ... */
   SIZE_GPU = 8192,
@@ -54,8 +54,8 @@ static void close_workload(workload *b) {
     if (b->view[i].base) dm_backend_release(b->backend, b->space[i], b->view[i].base);
 }
 
-static dm_status take(workload *b, int i, dm_dtype type, int64_t rows, int64_t cols,
-                      const dm_generator *generator) {
+static dm_status bench_take(workload *b, int i, dm_dtype type, int64_t rows, int64_t cols,
+                            const dm_generator *generator) {
   void *memory;
   DM_TRY(dm_backend_alloc(b->backend, b->space[i], rows * cols * dm_dtype_size(type), &memory));
   b->view[i] = dm_view_strided(memory, type, b->space[i], rows, cols, cols);
@@ -66,10 +66,10 @@ static dm_status take(workload *b, int i, dm_dtype type, int64_t rows, int64_t c
  * The first run does not count. */
 static dm_status time_runs(workload *b, dm_status (*action)(workload *b), double least, double part,
                            double *seconds) {
-  double times[MOST_RUNS], all = 0;
+  double times[BENCH_RATES_MOST_RUNS], all = 0;
   int count = 0;
   DM_TRY(dm_comm_agree(b->run->world, action(b)));
-  while (count < LEAST_RUNS || (count < MOST_RUNS && all < least)) {
+  while (count < BENCH_RATES_LEAST_RUNS || (count < BENCH_RATES_MOST_RUNS && all < least)) {
     DM_TRY(dm_comm_barrier(b->run->world));
     const double start = dm_now();
     dm_status status = action(b);
@@ -86,7 +86,7 @@ static dm_status time_runs(workload *b, dm_status (*action)(workload *b), double
 
 /* ---- products ---- */
 
-static dm_status multiply(workload *b) {
+static dm_status bench_rates_multiply(workload *b) {
   /* On the CPU adding is free; on GPUs the planner adds its cost. */
   const bool adds = b->space[2] == DM_HOST;
   dm_event done;
@@ -99,9 +99,9 @@ static dm_status fill_product(workload *b, const dm_problem *p, int64_t size, in
   const dm_generator generator = {
       .kind = whole ? DM_INTEGER : DM_UNIFORM, .seed = 1, .parameter = whole ? 8 : 0};
   dm_event done;
-  DM_TRY(take(b, 0, p->work, size, width, &generator));
-  DM_TRY(take(b, 1, p->work, width, size, &generator));
-  DM_TRY(take(b, 2, p->accumulator, size, size, NULL)); /* written once before timing: */
+  DM_TRY(bench_take(b, 0, p->work, size, width, &generator));
+  DM_TRY(bench_take(b, 1, p->work, width, size, &generator));
+  DM_TRY(bench_take(b, 2, p->accumulator, size, size, NULL)); /* written once before timing: */
   DM_TRY(dm_backend_gemm(b->backend, b->view[2], b->view[0], b->view[1], false, &done));
   return dm_backend_wait(b->backend, done);
 }
@@ -116,7 +116,8 @@ static dm_status measure_product(dm_run *run, dm_backend *backend, const dm_prob
   dm_status status = dm_comm_agree(run->world, fill_product(&b, problem, size, width));
   /* A low quantile on the CPU: other load only slows it down. */
   if (!status)
-    status = time_runs(&b, multiply, gpu ? settled_gpu : long_enough, gpu ? 0.5 : 0.25, &seconds);
+    status = time_runs(&b, bench_rates_multiply, gpu ? settled_gpu : long_enough, gpu ? 0.5 : 0.25,
+                       &seconds);
   close_workload(&b);
   DM_TRY(status);
   const double flops = (dm_dtype_is_complex(problem->work) ? 8.0 : 2.0) * (double)size *
@@ -128,11 +129,11 @@ static dm_status measure_product(dm_run *run, dm_backend *backend, const dm_prob
 /* ---- memory and links ---- */
 
 /* Like sums over layers: two reads and a write. */
-static dm_status add(workload *b) {
+static dm_status bench_add(workload *b) {
   return dm_backend_add(b->backend, b->view[2], b->view[0], b->view[1], 1.0, 1.0);
 }
 
-static dm_status upload(workload *b) {
+static dm_status bench_upload(workload *b) {
   dm_event done;
   DM_TRY(dm_backend_copy(b->backend, b->view[1], b->view[0], &done));
   return dm_backend_wait(b->backend, done);
@@ -148,7 +149,7 @@ static dm_status measure_stream(dm_run *run, dm_backend *backend, dm_status (*ac
   double seconds = 0;
   dm_status status = DM_OK;
   for (int i = 0; i < count && !status; i++)
-    status = take(&b, i, DM_F64, bytes / cols / 8, cols, &generator);
+    status = bench_take(&b, i, DM_F64, bytes / cols / 8, cols, &generator);
   status = dm_comm_agree(run->world, status);
   if (!status) status = time_runs(&b, action, long_enough, 0.25, &seconds);
   close_workload(&b);
@@ -166,9 +167,9 @@ static dm_status measure_links(dm_run *run, const dm_setup *setup, dm_machine *m
     machine->link = fmax(machine->link, found.inside);
     machine->network = fmax(machine->network, found.between * run->local_ranks);
   }
-  DM_TRY(measure_stream(run, setup->backend, add, 3, DM_HOST, &machine->host_copy));
+  DM_TRY(measure_stream(run, setup->backend, bench_add, 3, DM_HOST, &machine->host_copy));
   if (!machine->gpu) return DM_OK;
-  return measure_stream(run, setup->backend, upload, 2, DM_DEVICE, &machine->upload);
+  return measure_stream(run, setup->backend, bench_upload, 2, DM_DEVICE, &machine->upload);
 }
 
 /* ---- files ---- */
@@ -226,7 +227,7 @@ static dm_status time_transfer(transfer *t, bool writes, int threads, double *se
 }
 
 /* Creates a fresh file with its space reserved, as in a job. */
-static dm_status make_file(transfer *t) {
+static dm_status bench_make_file(transfer *t) {
   if (unlink(t->file) && errno != ENOENT) return file_failed(t, "unlink", errno);
   const int fd = open(t->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return file_failed(t, "open", errno);
@@ -244,7 +245,7 @@ static dm_status time_files(transfer *t, dm_machine *machine) {
   double written[FILE_TURNS], read[FILE_TURNS];
   dm_comm *world = t->run->world;
   for (int i = 0; i < FILE_TURNS; i++) {
-    DM_TRY(dm_comm_agree(world, t->run->rank == 0 ? make_file(t) : DM_OK));
+    DM_TRY(dm_comm_agree(world, t->run->rank == 0 ? bench_make_file(t) : DM_OK));
     DM_TRY(dm_comm_broadcast(world, &t->way, sizeof t->way, 0));
     DM_TRY(time_transfer(t, true, threads, &written[i]));
     DM_TRY(time_transfer(t, false, threads, &read[i]));
@@ -298,8 +299,8 @@ static dm_status measure_type(dm_run *run, const dm_engine *engine, dm_operand o
   return status;
 }
 
-static dm_status measure(dm_run *run, const dm_bench_rates *wanted, dm_setup *first,
-                         dm_machine *machine) {
+static dm_status bench_rates_measure(dm_run *run, const dm_bench_rates *wanted, dm_setup *first,
+                                     dm_machine *machine) {
   const dm_operand operands[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8, DM_TF32};
   dm_run quiet = *run; /* silences notes on the unused products */
   if (quiet.log.level > DM_LOG_WARNING) quiet.log.level = DM_LOG_WARNING;
@@ -324,7 +325,7 @@ static void write_words(const dm_machine *m, bool files, char *words, size_t roo
   dm_machine_put_rates(m, files, words, room);
 }
 
-static dm_status write_file(const char *path, const dm_setup *setup, const char *words) {
+static dm_status bench_write_file(const char *path, const dm_setup *setup, const char *words) {
   FILE *file = fopen(path, "w");
   if (!file) return dm_fail(DM_E_IO, "%s: %s", path, strerror(errno));
   fprintf(
@@ -337,11 +338,12 @@ static dm_status write_file(const char *path, const dm_setup *setup, const char 
   return DM_OK;
 }
 
-static dm_status report(dm_run *run, const dm_bench_rates *wanted, const dm_setup *setup,
-                        const dm_machine *machine, dm_record *record) {
+static dm_status bench_rates_report(dm_run *run, const dm_bench_rates *wanted,
+                                    const dm_setup *setup, const dm_machine *machine,
+                                    dm_record *record) {
   char words[1024], line[96];
   write_words(machine, wanted->files[0] != '\0', words, sizeof words);
-  if (wanted->output[0]) DM_TRY(write_file(wanted->output, setup, words));
+  if (wanted->output[0]) DM_TRY(bench_write_file(wanted->output, setup, words));
   dm_record_text(record, "machine.device", "device", "%s", setup->device.name);
   dm_record_text(record, "machine.library", NULL, "%s", setup->device.library);
   dm_record_integer(record, "machine.ranks", "ranks", DM_SHOWN_PLAIN, run->ranks);
@@ -363,9 +365,10 @@ dm_status dm_bench_rates_run(dm_run *run, const dm_bench_rates *wanted, dm_recor
   dm_setup setup;
   dm_machine machine;
   DM_TRY(dm_comm_agree(run->world, dm_report_replaces(wanted->output, "#", "rates")));
-  DM_TRY(measure(run, wanted, &setup, &machine));
-  return dm_comm_agree(run->world,
-                       run->rank == 0 ? report(run, wanted, &setup, &machine, record) : DM_OK);
+  DM_TRY(bench_rates_measure(run, wanted, &setup, &machine));
+  return dm_comm_agree(run->world, run->rank == 0
+                                       ? bench_rates_report(run, wanted, &setup, &machine, record)
+                                       : DM_OK);
 }
 
 /* ---- the verb ---- */

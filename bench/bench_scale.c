@@ -16,13 +16,13 @@ typedef struct point {
   dm_bench_multiply wanted;
 } point;
 
-typedef struct bench {
+typedef struct bench_scale_bench {
   dm_run *run;
   dm_bench_scale *scale;
   dm_bench_found base; /* result of this series on the fewest ranks */
   bool titled;
   const dm_call *call;
-} bench;
+} bench_scale_bench;
 
 const char *dm_scale_series_name(dm_scale_series series) {
   static const char *const names[DM_SCALE_SERIES] = {"strong", "memory", "work"};
@@ -35,17 +35,17 @@ static double rate_of(const dm_bench_found *f, double seconds) {
   return dm_product_flops(&f->plan.problem) / seconds;
 }
 
-static int64_t scaled(int64_t base, double factor) {
+static int64_t bench_scaled(int64_t base, double factor) {
   return dm_max(1, llround((double)base * factor));
 }
 
-static point planned_point(const bench *b, dm_scale_series series, int ranks) {
+static point planned_point(const bench_scale_bench *b, dm_scale_series series, int ranks) {
   static const double power[DM_SCALE_SERIES] = {0.0, 1.0 / 2, 1.0 / 3};
   point p = {.series = series, .ranks = ranks, .wanted = b->scale->base};
   const double factor = pow((double)ranks / b->scale->counts[0], power[series]);
   const dm_kernel_size *size = &b->scale->base.size;
-  p.wanted.size =
-      (dm_kernel_size){scaled(size->m, factor), scaled(size->n, factor), scaled(size->k, factor)};
+  p.wanted.size = (dm_kernel_size){bench_scaled(size->m, factor), bench_scaled(size->n, factor),
+                                   bench_scaled(size->k, factor)};
   return p;
 }
 
@@ -60,8 +60,8 @@ static void record_ratio(dm_record *record, const char *name, const double value
   }
 }
 
-static void show(bench *b, const point *p, const dm_bench_found *f, const double speedup[3],
-                 const double efficiency[3], dm_record *record) {
+static void bench_show(bench_scale_bench *b, const point *p, const dm_bench_found *f,
+                       const double speedup[3], const double efficiency[3], dm_record *record) {
   char label[64], text[320], grid[40], shape[80], seconds[32], rate[32];
   if (!b->titled)
     dm_record_line(record, "series, ranks       ",
@@ -79,7 +79,7 @@ static void show(bench *b, const point *p, const dm_bench_found *f, const double
 }
 
 /* The interval of a ratio spans the extremes of both intervals. */
-static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
+static dm_status report_point(bench_scale_bench *b, const point *p, const dm_bench_found *f,
                               dm_record *record) {
   if (p->ranks == b->scale->counts[0]) b->base = *f;
   const dm_bench_found *base = &b->base;
@@ -96,7 +96,7 @@ static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
   record_ratio(record, "speedup", speedup);
   record_ratio(record, "efficiency", efficiency);
   if (b->run->log.level > DM_LOG_WARNING) { /* at lower levels, a summary line */
-    show(b, p, f, speedup, efficiency, record);
+    bench_show(b, p, f, speedup, efficiency, record);
     return dm_cli_publish(b->call, record);
   }
   dm_record_summary(record,
@@ -110,7 +110,7 @@ static dm_status report_point(bench *b, const point *p, const dm_bench_found *f,
 /* ---- measuring ---- */
 
 /* All ranks of PART return the same outcome, except one that failed alone. */
-static dm_status multiply(bench *b, const point *p, const dm_run *part) {
+static dm_status bench_scale_multiply(bench_scale_bench *b, const point *p, const dm_run *part) {
   dm_record *record = NULL;
   dm_bench_found found;
   dm_run quiet = *part; /* without the planner's notes of each run */
@@ -127,12 +127,12 @@ static dm_status multiply(bench *b, const point *p, const dm_run *part) {
   return status;
 }
 
-static dm_status measure(bench *b, const point *p) {
+static dm_status bench_scale_measure(bench_scale_bench *b, const point *p) {
   dm_run part;
   dm_log_line(&b->run->log, DM_LOG_NOTE, "measuring %s on %d rank%s",
               dm_scale_series_name(p->series), p->ranks, p->ranks == 1 ? "" : "s");
   DM_TRY(dm_run_part_open(b->run, p->ranks, &part));
-  dm_status status = part.world ? multiply(b, p, &part) : DM_OK;
+  dm_status status = part.world ? bench_scale_multiply(b, p, &part) : DM_OK;
   /* A rank that failed alone must not wait: its peers still work. */
   if (status && !status->agreed && part.ranks > 1) return status;
   dm_run_phase(b->run, "waiting for those that multiply", 1);
@@ -155,7 +155,7 @@ static dm_status choose_counts(const dm_run *run, dm_bench_scale *scale) {
 
 dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, const dm_call *call) {
   dm_bench_scale scale = *wanted;
-  bench b = {.run = run, .scale = &scale, .call = call};
+  bench_scale_bench b = {.run = run, .scale = &scale, .call = call};
   const int pretended = scale.base.engine.pretend_nodes;
   DM_TRY(dm_comm_agree(run->world, choose_counts(run, &scale)));
   /* Once, for the whole job: a part inherits the nodes of its ranks. */
@@ -164,7 +164,7 @@ dm_status dm_bench_scale_run(dm_run *run, const dm_bench_scale *wanted, const dm
   for (int s = 0; s < DM_SCALE_SERIES; s++)
     for (int i = 0; i < scale.count && scale.series[s]; i++) {
       const point p = planned_point(&b, (dm_scale_series)s, scale.counts[i]);
-      DM_TRY(measure(&b, &p));
+      DM_TRY(bench_scale_measure(&b, &p));
     }
   return DM_OK;
 }

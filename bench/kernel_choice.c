@@ -67,12 +67,12 @@ dm_status dm_kernel_types_parse(const char *text, unsigned *types) {
 
 /* ---- kernels ---- */
 
-static bool fits(const dm_kernel *kernel, dm_kernel_op op, unsigned types) {
+static bool kernel_choice_fits(const dm_kernel *kernel, dm_kernel_op op, unsigned types) {
   return (op == DM_KERNEL_OPS || kernel->op == op) && kernel->types & types;
 }
 
 /* Error for PATTERN without a match: no kernel has such a name, or none has the types. */
-static dm_status refuse(const char *pattern, dm_kernel_op op, unsigned types) {
+static dm_status kernel_choice_refuse(const char *pattern, dm_kernel_op op, unsigned types) {
   const dm_kernel *registry = dm_backend_registry(), *named = NULL;
   const char *names[DM_KERNEL_COUNT];
   char wanted[64], has[64];
@@ -104,11 +104,13 @@ dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
   while (dm_next_word(&text, ',', pattern)) {
     int found = 0;
     for (int i = 0; i < DM_KERNEL_COUNT; i++) {
-      if (fnmatch(pattern, registry[i].name, 0) != 0 || !fits(&registry[i], op, types)) continue;
+      if (fnmatch(pattern, registry[i].name, 0) != 0 ||
+          !kernel_choice_fits(&registry[i], op, types))
+        continue;
       chosen[i] = true;
       found++;
     }
-    if (found == 0 && !any) return refuse(pattern, op, types);
+    if (found == 0 && !any) return kernel_choice_refuse(pattern, op, types);
     count += found;
   }
   if (count > 0) return DM_OK;
@@ -123,7 +125,7 @@ static const char grammar[] = "N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, ';' 
 
 /* Reads the numbers in TEXT, separated by BETWEEN. Returns how many, or -1 if one is not an integer
  * > 0. */
-static int numbers(const char *text, char between, int64_t value[3]) {
+static int kernel_choice_numbers(const char *text, char between, int64_t value[3]) {
   char word[96];
   int count = 0;
   for (; dm_next_word(&text, between, word); count++)
@@ -131,7 +133,7 @@ static int numbers(const char *text, char between, int64_t value[3]) {
   return count;
 }
 
-static dm_status add(dm_kernel_sizes *sizes, int64_t m, int64_t n, int64_t k) {
+static dm_status kernel_choice_add(dm_kernel_sizes *sizes, int64_t m, int64_t n, int64_t k) {
   int64_t bytes;
   if (sizes->count == DM_KERNEL_SIZES)
     return dm_fail(DM_E_USAGE, "more than %d sizes", DM_KERNEL_SIZES);
@@ -142,16 +144,16 @@ static dm_status add(dm_kernel_sizes *sizes, int64_t m, int64_t n, int64_t k) {
   return DM_OK;
 }
 
-static dm_status add_square(void *sizes, int64_t n) {
-  return add(sizes, n, n, n);
+static dm_status kernel_choice_add_square(void *sizes, int64_t n) {
+  return kernel_choice_add(sizes, n, n, n);
 }
 
 static dm_status add_item(const char *item, dm_kernel_sizes *sizes) {
   int64_t value[3];
-  if (strchr(item, ':')) return dm_parse_range(item, add_square, sizes);
-  const int count = numbers(item, ',', value);
-  if (count == 1) return add_square(sizes, value[0]);
-  if (count == 3) return add(sizes, value[0], value[1], value[2]);
+  if (strchr(item, ':')) return dm_parse_range(item, kernel_choice_add_square, sizes);
+  const int count = kernel_choice_numbers(item, ',', value);
+  if (count == 1) return kernel_choice_add_square(sizes, value[0]);
+  if (count == 3) return kernel_choice_add(sizes, value[0], value[1], value[2]);
   return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a size", item), "%s", grammar);
 }
 
@@ -164,14 +166,15 @@ static bool squeeze(char *line) {
   return line[0] != '\0' && line[0] != '#';
 }
 
-static dm_status add_lines(FILE *file, const char *path, dm_kernel_sizes *sizes) {
+static dm_status kernel_choice_add_lines(FILE *file, const char *path, dm_kernel_sizes *sizes) {
   char line[256];
   for (int number = 1; fgets(line, sizeof line, file); number++) {
     int64_t value[3];
     if (!squeeze(line) || (number == 1 && isalpha((unsigned char)line[0]))) continue;
-    if (numbers(line, ',', value) != 3)
+    if (kernel_choice_numbers(line, ',', value) != 3)
       return dm_fail(DM_E_INPUT, "%s, line %d: '%s' is not M,N,K", path, number, line);
-    DM_TRY(dm_context(add(sizes, value[0], value[1], value[2]), "%s, line %d", path, number));
+    DM_TRY(dm_context(kernel_choice_add(sizes, value[0], value[1], value[2]), "%s, line %d", path,
+                      number));
   }
   if (ferror(file)) return dm_fail(DM_E_IO, "%s: cannot be read: %m", path);
   return sizes->count > 0 ? DM_OK : dm_fail(DM_E_INPUT, "%s holds no sizes", path);
@@ -186,7 +189,7 @@ dm_status dm_kernel_sizes_parse(const char *text, dm_kernel_sizes *sizes) {
   if (!is_file) return DM_OK;
   FILE *file = fopen(text, "r");
   if (!file) return dm_fail(DM_E_IO, "%s: cannot be read: %m", text);
-  dm_status status = add_lines(file, text, sizes);
+  dm_status status = kernel_choice_add_lines(file, text, sizes);
   fclose(file);
   return status;
 }

@@ -47,8 +47,8 @@ int64_t dm_kernels_scan_parts(dm_view matrix, int processors);
 
 /* *sum += the checksum (core/element_sum.h) of MATRIX, which begins at PLACE; SUBTRACT: -=.  c128
  * is passed as its parts, with twice as many columns.  (helpers/checksum.cu) */
-cudaError_t dm_kernels_checksum(dm_view matrix, dm_place place, bool subtract, uint64_t *sum,
-                                int processors, cudaStream_t stream);
+cudaError_t dm_kernels_checksum(dm_view matrix, dm_element_place place, bool subtract,
+                                uint64_t *sum, int processors, cudaStream_t stream);
 
 /* Sums of PARTS parts of a matrix, one part after the other. */
 typedef struct dm_part_sums {

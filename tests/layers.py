@@ -159,7 +159,7 @@ def check_names(root):
     return problems
 
 
-PERMITTED = {"libdm_dataset.a": ("in_use", "watched", "entered")}  # the lock around HDF5, whose own state is global
+PERMITTED = {"libdm_dataset.a": ("hdf5_in_use", "watched", "entered")}  # the lock around HDF5, whose own state is global
 HEADERS_OWN = ("nvtxGlobals_v3", "InitializeInjectionNvtx2_fnptr") # defined by NVTX in files that include it
 
 

@@ -76,7 +76,7 @@ cudaError_t dm_kernels_checksum_load(dm_dtype dtype) {
   }
 }
 
-cudaError_t dm_kernels_checksum(dm_view m, dm_place place, bool subtract, uint64_t *sum,
+cudaError_t dm_kernels_checksum(dm_view m, dm_element_place place, bool subtract, uint64_t *sum,
                                 int processors, cudaStream_t stream) {
   const uint64_t line = (uint64_t)place.cols;
   const uint64_t first = (uint64_t)place.row * line + (uint64_t)place.col;

@@ -11,7 +11,7 @@
 /* ---- products like the one before ---- */
 
 /* Whether M differs from KEPT only in where its elements are, and in their stream. */
-static bool is_like(const damier_matrix *m, const damier_matrix *kept) {
+static bool api_product_is_like(const damier_matrix *m, const damier_matrix *kept) {
   damier_matrix there = *m;
   there.data = kept->data;
   return m->data && !m->parts && dm_checks_is_same(&there, kept);
@@ -23,7 +23,7 @@ static bool is_like_kept(const dm_api_product *p, const dm_stated *stated) {
   bool like = p->is_kept && !stated->plan_only && stated->gram == before->gram &&
               stated->of_rows == before->of_rows && stated->covariance == before->covariance &&
               stated->correlation == before->correlation && !stated->components;
-  for (int x = 0; x < 3 && like; x++) like = all[x] && is_like(all[x], &p->kept[x]);
+  for (int x = 0; x < 3 && like; x++) like = all[x] && api_product_is_like(all[x], &p->kept[x]);
   return like;
 }
 
@@ -39,8 +39,8 @@ void dm_api_product_begin(dm_api_product *product, damier_context *context,
 
 /* ---- what a call states ---- */
 
-static dm_dataset dataset_of(const dm_api_product *p, const damier_matrix *matrix,
-                             const char *name) {
+static dm_dataset api_product_dataset_of(const dm_api_product *p, const damier_matrix *matrix,
+                                         const char *name) {
   const int64_t batch = p->settings.batch;
   dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
   if (batch > 1) d.leads = (dm_leads){1, {batch}};
@@ -57,11 +57,11 @@ static bool is_kept_only(const damier_matrix *matrix) {
   return matrix->division == DAMIER_KEPT;
 }
 
-static dm_status describe(const dm_api_product *p, const damier_matrix *matrix, int x,
-                          dm_dataset *dataset) {
+static dm_status api_product_describe(const dm_api_product *p, const damier_matrix *matrix, int x,
+                                      dm_dataset *dataset) {
   if (is_file(matrix))
     return dm_request_inspect_factor(&p->settings, &p->context->run.log, matrix->file, x, dataset);
-  *dataset = dataset_of(p, matrix, x == 0 ? "A" : "B");
+  *dataset = api_product_dataset_of(p, matrix, x == 0 ? "A" : "B");
   return dm_request_state_missing(&p->settings, &p->context->run.log, dataset);
 }
 
@@ -84,7 +84,7 @@ static dm_status settle_components(dm_api_product *p) {
 }
 
 /* All ranks know the matrix that beta multiplies, and the destination of C. */
-static dm_status settle(dm_api_product *p) {
+static dm_status api_product_settle(dm_api_product *p) {
   const damier_context *context = p->context;
   dm_settings *s = &p->settings;
   const bool named = dm_given(s, "c");
@@ -116,7 +116,7 @@ static dm_equation equation_of(const dm_api_product *p) {
   return equation;
 }
 
-static dm_status check_shape(const dm_api_product *p, const dm_problem *problem) {
+static dm_status api_product_check_shape(const dm_api_product *p, const dm_problem *problem) {
   if (is_file(p->c) || is_kept_only(p->c) || (p->c->rows == problem->m && p->c->cols == problem->n))
     return DM_OK;
   return dm_fail(DM_E_USAGE, "C is %lld x %lld, the product %lld x %lld", (long long)p->c->rows,
@@ -124,7 +124,7 @@ static dm_status check_shape(const dm_api_product *p, const dm_problem *problem)
 }
 
 /* Matrices in memory lie as they are. */
-static dm_status arrange(dm_api_product *p) {
+static dm_status api_product_arrange(dm_api_product *p) {
   dm_product_files *f = &p->files;
   const dm_settings *s = &p->settings;
   const damier_matrix *const operands[2] = {p->a, p->b};
@@ -156,22 +156,22 @@ static dm_status describe_components(dm_api_product *p) {
 static dm_status describe_all(dm_api_product *p) {
   dm_product_files *f = &p->files;
   dm_problem problem;
-  DM_TRY(describe(p, p->a, 0, &f->a));
-  DM_TRY(describe(p, p->b, 1, &f->b));
+  DM_TRY(api_product_describe(p, p->a, 0, &f->a));
+  DM_TRY(api_product_describe(p, p->b, 1, &f->b));
   if (p->stated.components) return describe_components(p);
   if (f->has_c && is_file(&p->old))
     DM_TRY(
         dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
   else if (f->has_c)
-    f->c = dataset_of(p, &p->old, "C");
-  DM_TRY(arrange(p));
+    f->c = api_product_dataset_of(p, &p->old, "C");
+  DM_TRY(api_product_arrange(p));
   dm_request_tell(&p->settings, &p->context->run.log, &f->a, &f->b);
   const dm_equation equation = equation_of(p);
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
                                     &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
   dm_request_tell_types(&p->settings, &p->context->run.log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
-  DM_TRY(check_shape(p, &problem));
+  DM_TRY(api_product_check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
 }
 
@@ -220,7 +220,7 @@ dm_status dm_api_product_inspect(dm_api_product *product) {
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
     *write_by = (int)DM_WRITE_PWRITE;
   dm_status status = settle_gram(product);
-  if (!status) status = settle(product);
+  if (!status) status = api_product_settle(product);
   const bool looks = run->rank == 0 || !any_file(product);
   DM_TRY(dm_comm_agree(run->world, status || !looks ? status : describe_all(product)));
   if (any_file(product)) DM_TRY(share_findings(product));
@@ -314,7 +314,7 @@ static void describe_job(dm_api_product *p, dm_multiply *job) {
 }
 
 /* All ranks would have to agree that the next product is alike; vectors may be in files. */
-static void keep(dm_api_product *p, bool taken) {
+static void api_product_keep(dm_api_product *p, bool taken) {
   const damier_context *context = p->context;
   p->is_kept =
       taken && context->run.ranks == 1 && !context->has_old && !dm_multiply_centers(&p->job);
@@ -336,7 +336,7 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
   }
   if (product->stated.components || dm_is_pairwise(job) || dm_is_reduced(job)) return DM_OK;
   DM_TRY(dm_in_place_run(&context->in_place, &context->run, job, outcome, taken));
-  keep(product, *taken);
+  api_product_keep(product, *taken);
   return DM_OK;
 }
 

@@ -12,10 +12,10 @@ static const int64_t LARGEST = INT64_C(1) << 57;
 /* ---- this rank's part of a matrix ---- */
 
 /* A part in memory as equally spaced lines: COUNT lines of BYTES each, STEP bytes apart. */
-typedef struct lines {
+typedef struct call_lines {
   uintptr_t begin, end; /* of all; equal if this rank has nothing */
   int64_t count, step, bytes;
-} lines;
+} call_lines;
 
 /* Rows or columns of process number TURN after the one with the first block (ScaLAPACK's
  * numroc). */
@@ -40,7 +40,7 @@ static void part_of_cycle(const damier_matrix *m, int rank, int64_t *rows, int64
   *cols = dealt(m->cols, m->col_block, m->grid_cols, right);
 }
 
-static void part_of(const damier_matrix *m, int rank, int64_t *rows, int64_t *cols) {
+static void call_part_of(const damier_matrix *m, int rank, int64_t *rows, int64_t *cols) {
   *rows = *cols = 0;
   if (m->division == DAMIER_BLOCK_CYCLIC)
     part_of_cycle(m, rank, rows, cols);
@@ -78,11 +78,11 @@ static dm_status refuse_strides(const damier_matrix *m, int64_t rows, int64_t co
 }
 
 /* LINES of this rank's part of M. */
-static dm_status measure(const damier_matrix *m, int rank, lines *l) {
+static dm_status call_measure(const damier_matrix *m, int rank, call_lines *l) {
   int64_t rows, cols, down, right, bytes;
   const int64_t size = dm_dtype_size((dm_dtype)m->type);
-  part_of(m, rank, &rows, &cols);
-  *l = (lines){0};
+  call_part_of(m, rank, &rows, &cols);
+  *l = (call_lines){0};
   if (rows < 1 || cols < 1 || !m->data) return DM_OK;
   if ((rows > 1 && m->row_stride < 1) || (cols > 1 && m->col_stride < 1))
     return refuse_strides(m, rows, cols, "are not positive");
@@ -101,31 +101,31 @@ static dm_status measure(const damier_matrix *m, int rank, lines *l) {
   l->count = by_rows ? rows : cols;
   l->step = (by_rows ? row_stride : col_stride) * size;
   l->bytes = ((by_rows ? right : down) + 1) * size;
-  if (l->step == l->bytes) *l = (lines){l->begin, l->end, 1, bytes, bytes}; /* without gaps */
+  if (l->step == l->bytes) *l = (call_lines){l->begin, l->end, 1, bytes, bytes}; /* without gaps */
   return DM_OK;
 }
 
 /* ---- overlap ---- */
 
 /* Whether one of the lines of L has a byte of [BEGIN, BEGIN + BYTES). */
-static bool is_touched(const lines *l, int64_t begin, int64_t bytes) {
+static bool is_touched(const call_lines *l, int64_t begin, int64_t bytes) {
   /* Line i begins at i * step: the first one that ends after BEGIN. */
   const int64_t i = begin < l->bytes ? 0 : (begin - l->bytes) / l->step + 1;
   return i < l->count && i * l->step < begin + bytes;
 }
 
 /* Whether they share bytes. Sub-matrices of one array may interleave without that. */
-static bool do_overlap(const lines *a, const lines *b) {
+static bool do_overlap(const call_lines *a, const call_lines *b) {
   if (a->begin == a->end || b->begin == b->end || a->begin >= b->end || b->begin >= a->end)
     return false;
-  const lines *few = a->count <= b->count ? a : b, *many = few == a ? b : a;
+  const call_lines *few = a->count <= b->count ? a : b, *many = few == a ? b : a;
   const int64_t apart = (int64_t)(few->begin - many->begin); /* the ranges meet: it fits */
   for (int64_t i = 0; i < few->count; i++)
     if (is_touched(many, apart + i * few->step, few->bytes)) return true;
   return false;
 }
 
-static dm_status check_overlap(const lines *c, const lines *other, const char *name) {
+static dm_status check_overlap(const call_lines *c, const call_lines *other, const char *name) {
   if (!do_overlap(c, other)) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "C overlaps %s in memory", name),
                  "the product would overwrite what it still reads: pass a copy");
@@ -144,7 +144,7 @@ bool dm_checks_is_same(const damier_matrix *old, const damier_matrix *c) {
 
 /* ---- one call ---- */
 
-static const char *const names[] = {"A", "B", "C", "the old C"};
+static const char *const call_names[] = {"A", "B", "C", "the old C"};
 enum { C = 2, OLD = 3 };
 
 static dm_status check_stated(const damier_matrix *m) {
@@ -154,37 +154,37 @@ static dm_status check_stated(const damier_matrix *m) {
   return dm_memory_matrix_check(&memory);
 }
 
-static dm_status check_matrix(const damier_matrix *m, const char *name, int rank, lines *l) {
+static dm_status check_matrix(const damier_matrix *m, const char *name, int rank, call_lines *l) {
   if (!m) return dm_fail(DM_E_USAGE, "matrix %s is NULL", name);
   if (m->division == DAMIER_IN_FILE)
     return m->file && m->file[0]
                ? DM_OK
                : dm_fail(DM_E_USAGE, "matrix %s is in a file without a name", name);
   if (m->division == DAMIER_KEPT)
-    return name == names[C] ? DM_OK : dm_fail(DM_E_USAGE, "%s is not kept: only C is", name);
+    return name == call_names[C] ? DM_OK : dm_fail(DM_E_USAGE, "%s is not kept: only C is", name);
   dm_status status = check_stated(m);
   if (!status && m->parts)
     status = dm_hint(dm_fail(DM_E_USAGE, "a matrix in parts, in a context of one GPU"),
                      "damier_open_gpus opens one of several");
-  if (!status) status = measure(m, rank, l);
+  if (!status) status = call_measure(m, rank, l);
   return dm_context(status, "%s", name);
 }
 
 static dm_status check_matrices(const damier_context *context, const dm_call_checked *checked) {
   const bool reads_old = context->has_old && dm_request_reads_c(&context->settings);
   const damier_matrix *const *m = checked->matrices;
-  lines l[4] = {0};
-  for (int i = 0; i < 3; i++) DM_TRY(check_matrix(m[i], names[i], context->run.rank, &l[i]));
+  call_lines l[4] = {0};
+  for (int i = 0; i < 3; i++) DM_TRY(check_matrix(m[i], call_names[i], context->run.rank, &l[i]));
   if (m[C]->division == DAMIER_REPLICATED ||
       (reads_old && context->old.division == DAMIER_REPLICATED))
     return dm_hint(dm_fail(DM_E_USAGE, "C cannot be replicated"),
                    "divide it among the ranks, and gather it after the call");
-  for (int i = 0; i < C && checked->writes; i++) DM_TRY(check_overlap(&l[C], &l[i], names[i]));
+  for (int i = 0; i < C && checked->writes; i++) DM_TRY(check_overlap(&l[C], &l[i], call_names[i]));
   if (!reads_old) return DM_OK;
-  DM_TRY(check_matrix(&context->old, names[OLD], context->run.rank, &l[OLD]));
+  DM_TRY(check_matrix(&context->old, call_names[OLD], context->run.rank, &l[OLD]));
   return !checked->writes || dm_checks_is_same(&context->old, m[C])
              ? DM_OK
-             : check_overlap(&l[C], &l[OLD], names[OLD]);
+             : check_overlap(&l[C], &l[OLD], call_names[OLD]);
 }
 
 /* Where a matrix is, and its file, or its type and shape; its division is compared when it is
@@ -198,12 +198,12 @@ static void add_place(dm_alike *alike, const char *name, const damier_matrix *m)
   }
 }
 
-static dm_status check_alike(const damier_context *context, const dm_call_checked *checked) {
+static dm_status call_check_alike(const damier_context *context, const dm_call_checked *checked) {
   dm_alike alike = {0};
   dm_alike_add_text(&alike, "the function called", checked->call);
   dm_alike_add(&alike, "whether rows are multiplied", &checked->of_rows, sizeof checked->of_rows);
-  for (int i = 0; i < 3; i++) add_place(&alike, names[i], checked->matrices[i]);
-  add_place(&alike, names[OLD], context->has_old ? &context->old : NULL);
+  for (int i = 0; i < 3; i++) add_place(&alike, call_names[i], checked->matrices[i]);
+  add_place(&alike, call_names[OLD], context->has_old ? &context->old : NULL);
   dm_alike_add_text(&alike, "the location", checked->location);
   dm_request_add_alike(&alike, &context->settings);
   return dm_hint(dm_alike_check(context->run.world, &alike),
@@ -214,5 +214,5 @@ dm_status dm_checks(const damier_context *context, const dm_call_checked *checke
   const bool has_matrices = strcmp(checked->call, "info") != 0;
   DM_TRY(
       dm_comm_agree(context->run.world, has_matrices ? check_matrices(context, checked) : DM_OK));
-  return context->run.ranks > 1 ? check_alike(context, checked) : DM_OK;
+  return context->run.ranks > 1 ? call_check_alike(context, checked) : DM_OK;
 }

@@ -22,7 +22,7 @@
 /* ---- errors ---- */
 
 /* Reports and frees STATUS. */
-static int answer(dm_status status, damier_error *error) {
+static int context_answer(dm_status status, damier_error *error) {
   const int code = status ? (int)status->code : DAMIER_OK;
   if (error) {
     *error = (damier_error){.code = code, .agreed = 1, .rank = -1};
@@ -40,15 +40,15 @@ static int answer(dm_status status, damier_error *error) {
 /* ---- calls ---- */
 
 /* A call of a function of a context. */
-typedef struct visit {
+typedef struct context_visit {
   damier_context *context; /* NULL: it was refused */
   dm_plain_numbers numbers;
   int gpu; /* that the caller's thread has selected; -1: none */
-} visit;
+} context_visit;
 
 /* Other ranks do not know if this fails. */
-static dm_status enter(visit *v, damier_context *context) {
-  *v = (visit){.gpu = -1};
+static dm_status enter(context_visit *v, damier_context *context) {
+  *v = (context_visit){.gpu = -1};
   dm_plain_numbers_begin(&v->numbers);
   if (!context) return dm_fail(DM_E_USAGE, "the context is NULL");
   if (atomic_flag_test_and_set(&context->busy))
@@ -61,8 +61,8 @@ static dm_status enter(visit *v, damier_context *context) {
   return dm_comm_usable(context->run.world);
 }
 
-static int leave(visit *v, dm_status status, damier_error *error) {
-  const int code = answer(status, error);
+static int context_leave(context_visit *v, dm_status status, damier_error *error) {
+  const int code = context_answer(status, error);
   if (v->context) atomic_flag_clear(&v->context->busy);
   dm_plain_numbers_end(&v->numbers);
   dm_backend_select_gpu(v->gpu);
@@ -80,7 +80,7 @@ static int ask_caller(const damier_context *context, int64_t done, int64_t total
   return answer;
 }
 
-static void report_progress(void *argument, int64_t done, int64_t total) {
+static void context_report_progress(void *argument, int64_t done, int64_t total) {
   damier_context *context = argument;
   if (context->progress && ask_caller(context, done, total) != 0)
     context->asked = DM_STOP_BY_CALLER;
@@ -99,7 +99,7 @@ static dm_status new_context(damier_context **context) {
 static dm_status start_context(damier_context *c, dm_comm *world) {
   dm_status status = dm_run_start_in(&c->run, world, "libdamier " DM_VERSION);
   c->run.log.notes = dm_notes_new();
-  c->run.at = report_progress;
+  c->run.at = context_report_progress;
   c->run.at_context = c;
   c->run.stop = (dm_stop){.on = true, .arrived = &c->asked};
   return status ? status : dm_settings_defaults(&c->settings);
@@ -136,9 +136,9 @@ static void close_context(damier_context *context) {
 }
 
 /* ADOPTED: the outcome of getting WORLD. */
-static int open_in(dm_status adopted, dm_comm *world, damier_context **context,
-                   damier_error *error) {
-  visit v = {.gpu = -1};
+static int context_open_in(dm_status adopted, dm_comm *world, damier_context **context,
+                           damier_error *error) {
+  context_visit v = {.gpu = -1};
   damier_context *new = NULL;
   dm_plain_numbers_begin(&v.numbers);
   dm_status status = adopted ? adopted : open_context(world, &new);
@@ -148,27 +148,27 @@ static int open_in(dm_status adopted, dm_comm *world, damier_context **context,
                       context ? DM_OK : dm_fail(DM_E_USAGE, "the address of the context is NULL"));
   if (new &&status) close_context(new);
   if (context) *context = status ? NULL : new;
-  return leave(&v, status, error);
+  return context_leave(&v, status, error);
 }
 
 #if DAMIER_MPI
 int damier_open(MPI_Comm comm, damier_context **context, damier_error *error) {
   dm_comm *world = NULL;
   dm_status adopted = dm_comm_adopt(comm, &world);
-  return open_in(adopted, world, context, error);
+  return context_open_in(adopted, world, context, error);
 }
 #endif
 
 int damier_open_f(int comm, damier_context **context, damier_error *error) {
   dm_comm *world = NULL;
   dm_status adopted = dm_comm_adopt_fortran(comm, &world);
-  return open_in(adopted, world, context, error);
+  return context_open_in(adopted, world, context, error);
 }
 
 int damier_open_local(damier_context **context, damier_error *error) {
   dm_comm *world = NULL;
   dm_status adopted = dm_comm_take_alone(&world);
-  return open_in(adopted, world, context, error);
+  return context_open_in(adopted, world, context, error);
 }
 
 /* ---- several GPUs in this process ---- */
@@ -222,39 +222,39 @@ static void close_all(damier_context *context) {
 
 int damier_open_gpus(int gpus, damier_context **context, damier_error *error) {
   if (gpus == 1) return damier_open_local(context, error);
-  visit v = {.gpu = -1};
+  context_visit v = {.gpu = -1};
   damier_context *new = NULL;
   dm_plain_numbers_begin(&v.numbers);
   dm_status status =
       context ? check_gpus(gpus) : dm_fail(DM_E_USAGE, "the address of the context is NULL");
   if (!status) status = open_team(gpus, &new);
   if (context) *context = status ? NULL : new;
-  return leave(&v, status, error);
+  return context_leave(&v, status, error);
 }
 
 void damier_close(damier_context *context) {
-  visit v;
+  context_visit v;
   dm_status status = context ? enter(&v, context) : DM_OK;
   if (!context) return;
   if (v.context) close_all(context);
   v.context = NULL;
-  (void)leave(&v, status, NULL);
+  (void)context_leave(&v, status, NULL);
 }
 
 void damier_on_progress(damier_context *context,
                         int (*progress)(void *argument, int64_t done, int64_t total),
                         void *argument) {
-  visit v;
+  context_visit v;
   dm_status status = enter(&v, context);
   if (v.context) {
     context->progress = progress;
     context->argument = argument;
   }
-  (void)leave(&v, status, NULL);
+  (void)context_leave(&v, status, NULL);
 }
 
 /* The verb of the command that makes the same product. */
-static const char *verb_of(const dm_stated *stated) {
+static const char *context_verb_of(const dm_stated *stated) {
   if (stated->components) return stated->components;
   if (stated->correlation) return "cor";
   return stated->covariance ? "cov" : stated->gram ? "gram" : "multiply";
@@ -269,8 +269,8 @@ static dm_status record_due(const damier_context *context) {
   dm_recorded *r = context->recorded;
   dm_record *record;
   r->is_due = false;
-  DM_TRY(
-      dm_record_new_at(verb_of(&context->product.stated), context->run.command, r->when, &record));
+  DM_TRY(dm_record_new_at(context_verb_of(&context->product.stated), context->run.command, r->when,
+                          &record));
   dm_in_place_record(&context->in_place, &r->outcome, &context->run, record);
   dm_status status = record_text(context, record);
   dm_record_free(record);
@@ -290,7 +290,7 @@ const char *damier_record(const damier_context *context) {
 
 static int found_array(const damier_context *context, int index, damier_array *array) {
   const dm_file_array *found = &context->found.arrays[index];
-  *array = (damier_array){.of = verb_of(&context->product.stated),
+  *array = (damier_array){.of = context_verb_of(&context->product.stated),
                           .name = found->name,
                           .type = (damier_type)found->dtype,
                           .rows = found->rows,
@@ -393,20 +393,20 @@ static dm_status set_vector(damier_context *context, const char *name, bool of_r
 
 int damier_set_vector(damier_context *context, const char *option, int of_rows, damier_type type,
                       int64_t count, const void *numbers, damier_error *error) {
-  visit v;
+  context_visit v;
   dm_status status = enter(&v, context);
   if (!status) status = set_vector(context, option, of_rows != 0, (dm_dtype)type, count, numbers);
   if (v.context) context->product.is_kept = false;
-  return leave(&v, status, error);
+  return context_leave(&v, status, error);
 }
 
 int damier_set(damier_context *context, const char *option, const char *value,
                damier_error *error) {
-  visit v;
+  context_visit v;
   dm_status status = enter(&v, context);
   if (!status) status = set(context, option, value);
   if (v.context) context->product.is_kept = false;
-  return leave(&v, status, error);
+  return context_leave(&v, status, error);
 }
 
 static dm_status set_old(damier_context *context, const damier_matrix *c) {
@@ -427,11 +427,11 @@ static dm_status set_old(damier_context *context, const damier_matrix *c) {
 }
 
 int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error) {
-  visit v;
+  context_visit v;
   dm_status status = enter(&v, context);
   if (!status) status = set_old(context, c);
   if (v.context) context->product.is_kept = false;
-  return leave(&v, status, error);
+  return context_leave(&v, status, error);
 }
 
 /* ---- work ---- */
@@ -472,14 +472,14 @@ static dm_status keep_record(damier_context *context, dm_status status, dm_recor
   return has ? dm_status_first(status, share_record(context)) : status;
 }
 
-static dm_status plan(dm_api_product *product) {
+static dm_status context_plan(dm_api_product *product) {
   dm_record *record = NULL;
   dm_status status = new_record(product->context, "plan", &record);
   if (!status) status = dm_api_product_plan(product, record);
   return keep_record(product->context, status, record);
 }
 
-static dm_status multiply(dm_api_product *product) {
+static dm_status context_multiply(dm_api_product *product) {
   dm_recorded *recorded = product->context->recorded;
   dm_record *record = NULL;
   bool taken;
@@ -489,26 +489,26 @@ static dm_status multiply(dm_api_product *product) {
     if (recorded->is_due) recorded->when = time(NULL);
     return status;
   }
-  status = new_record(product->context, verb_of(&product->stated), &record);
+  status = new_record(product->context, context_verb_of(&product->stated), &record);
   if (!status) status = dm_api_product_multiply(product, record);
   return keep_record(product->context, status, record);
 }
 
-static dm_status work(dm_api_product *product) {
+static dm_status context_work(dm_api_product *product) {
   const dm_stated *stated = &product->stated;
-  const dm_call_checked checked = {.call = stated->plan_only ? "plan" : verb_of(stated),
+  const dm_call_checked checked = {.call = stated->plan_only ? "plan" : context_verb_of(stated),
                                    .of_rows = stated->of_rows,
                                    .writes = !stated->plan_only,
                                    .matrices = {product->a, product->b, product->c}};
   DM_TRY(begin_call(product->context, &checked));
   DM_TRY(dm_api_product_inspect(product));
-  return product->stated.plan_only ? plan(product) : multiply(product);
+  return product->stated.plan_only ? context_plan(product) : context_multiply(product);
 }
 
 static dm_status carry_out(damier_context *context, const dm_stated *stated) {
   dm_api_product *product = &context->product;
   dm_api_product_begin(product, context, stated);
-  dm_status status = work(product);
+  dm_status status = context_work(product);
   dm_dataset_free(&product->files.a);
   dm_dataset_free(&product->files.b);
   dm_dataset_free(&product->files.c);
@@ -571,12 +571,12 @@ static dm_status product_here(damier_context *context, const dm_led_call *call) 
 
 /* A collective call, by all ranks of CONTEXT. */
 static int call_all(damier_context *context, dm_led_call call, damier_error *error) {
-  visit v;
+  context_visit v;
   dm_status status = enter(&v, context);
   call.leader = context;
   if (!status && context->followers && call.stated) status = check_all_parts(context, call.stated);
   if (!status) status = dm_lead(&call);
-  return leave(&v, status, error);
+  return context_leave(&v, status, error);
 }
 
 static int run_product(damier_context *context, const dm_stated *stated, damier_error *error) {
@@ -670,8 +670,8 @@ static dm_status verify_files(damier_context *context, const damier_matrix *cons
   return status;
 }
 
-static dm_status verify(damier_context *context, const damier_matrix *const all[3],
-                        dm_record **record) {
+static dm_status context_verify(damier_context *context, const damier_matrix *const all[3],
+                                dm_record **record) {
   const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
   DM_TRY(begin_call(context, &checked));
   DM_TRY(new_record(context, checked.call, record));
@@ -685,7 +685,7 @@ static dm_status verify(damier_context *context, const damier_matrix *const all[
 static dm_status verify_here(damier_context *context, const dm_led_call *call) {
   dm_record *record = NULL;
   take_settings(context, call->leader);
-  dm_status status = verify(context, call->files, &record);
+  dm_status status = context_verify(context, call->files, &record);
   return keep_record(context, status, record);
 }
 
@@ -696,8 +696,8 @@ int damier_verify(damier_context *context, const damier_matrix *a, const damier_
 }
 
 /* Without LOCATION describes the library. *found: RECORD is worth keeping even on failure. */
-static dm_status describe(damier_context *context, const char *location, dm_record *record,
-                          bool *found) {
+static dm_status context_describe(damier_context *context, const char *location, dm_record *record,
+                                  bool *found) {
   const dm_run *run = &context->run;
   dm_status status = DM_OK;
   if (run->rank == 0)
@@ -711,7 +711,7 @@ static dm_status inform(damier_context *context, const char *location, dm_record
   const dm_call_checked checked = {.call = "info", .location = location};
   DM_TRY(begin_call(context, &checked));
   DM_TRY(new_record(context, checked.call, record));
-  return describe(context, location, *record, useful);
+  return context_describe(context, location, *record, useful);
 }
 
 static dm_status inform_here(damier_context *context, const dm_led_call *call) {

@@ -8,11 +8,11 @@
 /* What each follower does: RANK counts from 1. */
 typedef void follow_work(void *argument, int rank);
 
-typedef struct follower {
+typedef struct followers_follower {
   pthread_t thread;
   dm_followers *all;
   int rank;
-} follower;
+} followers_follower;
 
 struct dm_followers {
   pthread_mutex_t lock;
@@ -20,7 +20,7 @@ struct dm_followers {
   follow_work *work; /* NULL: they end */
   void *argument;
   int count, round, working;
-  follower list[];
+  followers_follower list[];
 };
 
 /* Waits for the round after SEEN. */
@@ -32,8 +32,8 @@ static follow_work *await_work(dm_followers *all, int seen) {
   return work;
 }
 
-static void *serve(void *own) {
-  follower *f = own;
+static void *followers_serve(void *own) {
+  followers_follower *f = own;
   dm_followers *all = f->all;
   follow_work *work;
   for (int round = 0; (work = await_work(all, round)) != NULL; round++) {
@@ -46,7 +46,7 @@ static void *serve(void *own) {
 }
 
 /* Has all begin WORK; end waits until they are done. NULL, for both: there are none. */
-static void begin(dm_followers *all, follow_work *work, void *argument) {
+static void followers_begin(dm_followers *all, follow_work *work, void *argument) {
   if (!all) return;
   pthread_mutex_lock(&all->lock);
   all->work = work;
@@ -57,7 +57,7 @@ static void begin(dm_followers *all, follow_work *work, void *argument) {
   pthread_mutex_unlock(&all->lock);
 }
 
-static void end(dm_followers *all) {
+static void followers_end(dm_followers *all) {
   if (!all) return;
   pthread_mutex_lock(&all->lock);
   while (all->working > 0) pthread_cond_wait(&all->ended, &all->lock);
@@ -66,7 +66,7 @@ static void end(dm_followers *all) {
 
 void dm_followers_free(dm_followers *all) {
   if (!all) return;
-  begin(all, NULL, NULL);
+  followers_begin(all, NULL, NULL);
   for (int i = 0; i < all->count; i++) pthread_join(all->list[i].thread, NULL);
   pthread_cond_destroy(&all->ended);
   pthread_cond_destroy(&all->begun);
@@ -81,9 +81,9 @@ dm_status dm_followers_new(int ranks, dm_followers **followers) {
   pthread_cond_init(&all->begun, NULL);
   pthread_cond_init(&all->ended, NULL);
   while (all->count < ranks - 1) {
-    follower *f = &all->list[all->count];
-    *f = (follower){.all = all, .rank = all->count + 1};
-    if (pthread_create(&f->thread, NULL, serve, f) != 0) break;
+    followers_follower *f = &all->list[all->count];
+    *f = (followers_follower){.all = all, .rank = all->count + 1};
+    if (pthread_create(&f->thread, NULL, followers_serve, f) != 0) break;
     all->count++;
   }
   if (all->count == ranks - 1) {
@@ -113,7 +113,7 @@ static void end_all(const damier_context *context, dm_status status) {
   if (status && !status->agreed) dm_team_break(context->run.world, status);
 }
 
-static void follow(void *argument, int rank) {
+static void followers_follow(void *argument, int rank) {
   const dm_led_call *call = argument;
   damier_context *own = call->led[rank];
   dm_plain_numbers numbers;
@@ -129,9 +129,9 @@ dm_status dm_lead(dm_led_call *call) {
   damier_context *leader = call->leader;
   dm_followers *followers = leader->followers; /* the call may close LEADER */
   call->led = leader->led;
-  begin(followers, follow, call);
+  followers_begin(followers, followers_follow, call);
   dm_status status = call->work(leader, call);
   if (followers) end_all(leader, status);
-  end(followers);
+  followers_end(followers);
   return status;
 }

@@ -138,7 +138,7 @@ dm_status dm_backend_copy(dm_backend *backend, dm_view dst, dm_view src, dm_even
 }
 
 /* Pieces that take less time one by one. */
-enum { FEW = 8 };
+enum { BACKEND_FEW = 8 };
 
 dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
                                const dm_copy_runs *of, dm_event *done) {
@@ -147,7 +147,7 @@ dm_status dm_backend_copy_runs(dm_backend *backend, dm_view dst, dm_view src,
   if (dst.dtype != src.dtype || dst.col_stride != 1 || src.col_stride != 1)
     return dm_fail(DM_E_BUG, "a copy of pieces between matrices of different order or type");
   const bool inside = dst.space == DM_DEVICE && src.space == DM_DEVICE;
-  if (inside && backend->ops->copy_runs && of->row_count * of->col_count > FEW)
+  if (inside && backend->ops->copy_runs && of->row_count * of->col_count > BACKEND_FEW)
     return backend->ops->copy_runs(backend, dst, src, of, done);
   for (const dm_copy_run *r = of->rows; r < of->rows + of->row_count; r++)
     for (const dm_copy_run *c = of->cols; c < of->cols + of->col_count; c++)
@@ -210,7 +210,7 @@ dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accu
 }
 
 /* Columns of the accumulators C per column of ELEMENTS: see dm_compute_parts. */
-static int64_t parts_of(dm_view c, dm_view elements) {
+static int64_t backend_parts_of(dm_view c, dm_view elements) {
   return dm_dtype_is_complex(elements.dtype) && !dm_dtype_is_complex(c.dtype) ? 2 : 1;
 }
 
@@ -221,7 +221,8 @@ dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_v
   if (!backend->ops->product)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
                    backend->ops->name);
-  if (a.rows != c.rows || parts_of(c, b) * b.cols != c.cols || a.cols != b.rows || plane < c.cols)
+  if (a.rows != c.rows || backend_parts_of(c, b) * b.cols != c.cols || a.cols != b.rows ||
+      plane < c.cols)
     return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->product(backend, c, plane, a, b, accumulate, exponents, done);
@@ -234,7 +235,8 @@ dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_
   if (!backend->ops->finish)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
                    backend->ops->name);
-  if (sums.rows != c.rows || parts_of(c, sums) * sums.cols != c.cols || sums.space != c.space)
+  if (sums.rows != c.rows || backend_parts_of(c, sums) * sums.cols != c.cols ||
+      sums.space != c.space)
     return dm_fail(DM_E_BUG, "sums in another place than their accumulators");
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->finish(backend, sums, c, plane, exponents, done);
@@ -282,13 +284,13 @@ dm_status dm_backend_natively(dm_backend *backend, int64_t *lines) {
 
 const int dm_line_depths[DM_LINE_DEPTHS] = {4, 5, 6, 7, 9, 12};
 
-static bool has_lines(dm_dtype dtype) {
+static bool backend_has_lines(dm_dtype dtype) {
   return dtype == DM_F64 || dtype == DM_F32;
 }
 
 dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, double *extremes) {
   DM_INHERIT(backend, extremes);
-  if (!backend->ops->extremes || !has_lines(matrix.dtype))
+  if (!backend->ops->extremes || !backend_has_lines(matrix.dtype))
     return dm_fail(DM_E_BUG, "backend %s cannot find the extremes of lines", backend->ops->name);
   return dm_view_is_empty(matrix) ? DM_OK
                                   : backend->ops->extremes(backend, matrix, by_row, extremes);
@@ -297,7 +299,7 @@ dm_status dm_backend_extremes(dm_backend *backend, dm_view matrix, bool by_row, 
 dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
                                const double *extremes, int64_t *sums) {
   DM_INHERIT(backend, line_sums);
-  if (!backend->ops->line_sums || !has_lines(matrix.dtype))
+  if (!backend->ops->line_sums || !backend_has_lines(matrix.dtype))
     return dm_fail(DM_E_BUG, "backend %s cannot sum lines", backend->ops->name);
   return dm_view_is_empty(matrix)
              ? DM_OK
@@ -330,8 +332,8 @@ dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squar
   return backend->ops->scan(backend, matrix, col_squares);
 }
 
-dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
-                              uint64_t *sum) {
+dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_element_place place,
+                              bool subtract, uint64_t *sum) {
   DM_INHERIT(backend, checksum);
   if (!backend->ops->checksum || matrix.space != DM_DEVICE || matrix.col_stride != 1)
     return dm_fail(DM_E_BUG, "backend %s has no checksums of such matrices", backend->ops->name);

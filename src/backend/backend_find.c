@@ -12,7 +12,7 @@
 #include "backend/kernel_list.h"
 #include "core/status.h"
 
-enum { MOST = 16 }; /* names that a message suggests from */
+enum { BACKEND_MOST = 16 }; /* names that a message suggests from */
 
 const dm_backend_ops *const *dm_backend_all(void) {
   return dm_backend_list;
@@ -20,9 +20,9 @@ const dm_backend_ops *const *dm_backend_all(void) {
 
 dm_status dm_backend_find(const char *name, const dm_backend_ops **ops) {
   const dm_backend_ops *const *all = dm_backend_list;
-  const char *names[MOST];
+  const char *names[BACKEND_MOST];
   int count = 0;
-  for (int i = 0; all[i] && i < MOST; i++) {
+  for (int i = 0; all[i] && i < BACKEND_MOST; i++) {
     names[count++] = all[i]->name;
     if (strcmp(name, all[i]->name) != 0) continue;
     if (all[i]->not_built)
@@ -88,22 +88,22 @@ struct dm_warm_up {
   int local_rank;
 };
 
-static void *start(void *argument) {
+static void *backend_start(void *argument) {
   dm_warm_up *w = argument;
   w->started = dm_cuda_start(w->local_rank);
   return NULL;
 }
 
-static void *stop(void *argument) {
+static void *backend_stop(void *argument) {
   dm_cuda_stop(((dm_warm_up *)argument)->local_rank);
   return NULL;
 }
 
-static void begin(dm_warm_up *w, void *(*work)(void *)) {
+static void backend_begin(dm_warm_up *w, void *(*work)(void *)) {
   w->runs = pthread_create(&w->thread, NULL, work, w) == 0;
 }
 
-static void join(dm_warm_up *w) {
+static void backend_join(dm_warm_up *w) {
   if (w->runs) (void)pthread_join(w->thread, NULL);
   w->runs = false;
 }
@@ -114,24 +114,24 @@ dm_warm_up *dm_backend_warm_up(int local_rank, bool only) {
   dm_warm_up *w = malloc(sizeof *w);
   if (!w) return NULL;
   w->local_rank = local_rank;
-  begin(w, start);
+  backend_begin(w, backend_start);
   return w;
 }
 
 bool dm_warm_up_started(dm_warm_up *w) {
-  if (w) join(w);
+  if (w) backend_join(w);
   return !w || w->started;
 }
 
 void dm_warm_up_undo(dm_warm_up *w) {
   if (!w) return;
-  join(w);
-  begin(w, stop);
+  backend_join(w);
+  backend_begin(w, backend_stop);
 }
 
 void dm_warm_up_end(dm_warm_up *w) {
   if (!w) return;
-  join(w);
+  backend_join(w);
   free(w);
 }
 

@@ -174,7 +174,7 @@ typedef struct dm_backend_ops {
   dm_status (*probe)(dm_backend *backend, dm_view matrix, const void *x, void *y, double *squares);
   dm_status (*scan)(dm_backend *backend, dm_view matrix, double *col_squares);
   /* (optional) With device memory. */
-  dm_status (*checksum)(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
+  dm_status (*checksum)(dm_backend *backend, dm_view matrix, dm_element_place place, bool subtract,
                         uint64_t *sum);
   dm_status (*settle)(dm_backend *backend);
   dm_status (*expect_sums)(dm_backend *backend, dm_dtype operands, dm_dtype c);

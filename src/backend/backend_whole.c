@@ -11,11 +11,11 @@
 #include "core/checked.h"
 
 enum {
-  TILE = 8192,
-  ALIGNED = 16, /* bytes, at multiples of which rows of C start for kernels */
-  STRIPS = 8,   /* of a symmetric C, */
+  BACKEND_TILE = 8192,
+  BACKEND_ALIGNED = 16, /* bytes, at multiples of which rows of C start for kernels */
+  BACKEND_STRIPS = 8,   /* of a symmetric C, */
   LEAST_STRIP = 1024,
-  STRIP = 256 /* at multiples of which they start */
+  BACKEND_STRIP = 256 /* at multiples of which they start */
 };
 
 static const double turned_bytes = 2147483648.0; /* of a part of an operand that is copied */
@@ -67,8 +67,8 @@ static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) 
   const bool plain =
       p->alpha[0] == 1.0 && p->alpha[1] == 0.0 && p->beta[0] == 0.0 && p->beta[1] == 0.0;
   const int64_t size = dm_dtype_size(p->c.dtype);
-  const bool aligned = dm_blas_by_rows(p->c) && (uintptr_t)p->c.base % ALIGNED == 0 &&
-                       (p->c.rows == 1 || p->c.row_stride * size % ALIGNED == 0);
+  const bool aligned = dm_blas_by_rows(p->c) && (uintptr_t)p->c.base % BACKEND_ALIGNED == 0 &&
+                       (p->c.rows == 1 || p->c.row_stride * size % BACKEND_ALIGNED == 0);
   return plain && aligned && p->c.dtype == type_of_sums(tiles, p->a.dtype);
 }
 
@@ -166,7 +166,7 @@ static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int
 /* Columns of A, of ALL, that are multiplied together. */
 static int64_t columns_at_once(const tiling *t, int64_t all) {
   const int64_t of_mode = t->tiles->depth, of_product = t->whole.piece;
-  const double column = (double)TILE * (double)dm_dtype_size(t->whole.a.dtype);
+  const double column = (double)BACKEND_TILE * (double)dm_dtype_size(t->whole.a.dtype);
   if (of_mode > 0) all = dm_min(all, of_mode);
   if (of_product > 0) all = dm_min(all, of_product);
   return t->turns[0] || t->turns[1] ? dm_min(all, (int64_t)(turned_bytes / column)) : all;
@@ -215,10 +215,10 @@ static dm_status post_row_of_tiles(const tiling *t, int64_t row, int64_t rows, i
 /* Strips of a symmetric C as wide as its lower triangle there; the rest is their image. */
 static dm_status post_triangle(const tiling *t) {
   const dm_view c = t->whole.c;
-  const int64_t eighth = dm_round_up(dm_ceil_div(c.rows, STRIPS), STRIP);
-  const int64_t height = dm_min(TILE, dm_max(LEAST_STRIP, eighth));
+  const int64_t eighth = dm_round_up(dm_ceil_div(c.rows, BACKEND_STRIPS), BACKEND_STRIP);
+  const int64_t height = dm_min(BACKEND_TILE, dm_max(LEAST_STRIP, eighth));
   for (int64_t i = 0; i < c.rows; i += height)
-    DM_TRY(post_row_of_tiles(t, i, height, dm_min(c.cols, i + height), TILE));
+    DM_TRY(post_row_of_tiles(t, i, height, dm_min(c.cols, i + height), BACKEND_TILE));
   return dm_backend_mirror(t->backend, c, 0, dm_whole_is_hermitian(&t->whole), &t->tiles->last);
 }
 
@@ -249,7 +249,7 @@ static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) 
   if (w->symmetric) return post_triangle(&t);
   /* nothing of the backend's grows with C */
   const bool at_once = t.tiles->named && t.direct && !t.turns[0] && !t.turns[1];
-  const int64_t rows = at_once ? c.rows : TILE, cols = at_once ? c.cols : TILE;
+  const int64_t rows = at_once ? c.rows : BACKEND_TILE, cols = at_once ? c.cols : BACKEND_TILE;
   for (int64_t i = 0; i < c.rows; i += rows) DM_TRY(post_row_of_tiles(&t, i, rows, c.cols, cols));
   return DM_OK;
 }

@@ -16,7 +16,7 @@
 enum { PENDING = 64, FINISHED_ROWS = 64 };
 
 /* A posted product and its progress. */
-typedef struct pending {
+typedef struct cpu_pending {
   enum { PRODUCT, PRODUCT_OF_ROW, FINISH, MIRROR } what;
   dm_view c, a, b; /* FINISH: a holds the sums; MIRROR: only c, from its row ROW on */
   int64_t plane;   /* elements from one accumulator to the next */
@@ -24,14 +24,14 @@ typedef struct pending {
   bool half; /* PRODUCT: above the diagonal of C nothing is needed */
   dm_exponents exponents;
   int64_t row, col, k; /* start of the next piece in A and B */
-} pending;
+} cpu_pending;
 
 typedef struct cpu_backend {
   dm_backend base;
   int threads, of_library; /* of_library: present threads of the library */
   dm_crew *crew;           /* for tiles and residues; else NULL */
   int64_t tile;
-  pending queue[PENDING];
+  cpu_pending queue[PENDING];
   dm_event posted, finished; /* counts of products; event e is product e */
   dm_cpu_scratch scratch;
   dm_compute_calls calls; /* for a row with a FINISH */
@@ -148,7 +148,7 @@ static dm_exponents exponents_from(dm_exponents all, int64_t row, int64_t col) {
 }
 
 /* The sums overwrite the accumulators and may be wider: accumulators are read from a copy. */
-static dm_status finish_rows(cpu_backend *cpu, pending *p) {
+static dm_status cpu_finish_rows(cpu_backend *cpu, cpu_pending *p) {
   const int64_t bytes = p->plane * dm_dtype_size(p->c.dtype), all = bytes * cpu->accumulators;
   const int64_t end = dm_min(p->row + FINISHED_ROWS, p->c.rows);
   const void *accumulators[DM_ACCUMULATORS];
@@ -182,7 +182,7 @@ typedef struct shared_piece {
   int64_t rows, cols, across; /* size of a block; blocks side by side */
 } shared_piece;
 
-static void multiply_block(void *context, int64_t block) {
+static void cpu_multiply_block(void *context, int64_t block) {
   const shared_piece *p = context;
   const int64_t row = block / p->across * p->rows, col = block % p->across * p->cols;
   const int64_t rows = dm_min(p->rows, p->c.rows - row), cols = dm_min(p->cols, p->c.cols - col);
@@ -205,47 +205,48 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
                     .rows = box->block_rows,
                     .cols = box->block_cols,
                     .across = dm_ceil_div(c.cols, box->block_cols)};
-  dm_crew_run(cpu->crew, multiply_block, &p, p.across * dm_ceil_div(c.rows, p.rows));
+  dm_crew_run(cpu->crew, cpu_multiply_block, &p, p.across * dm_ceil_div(c.rows, p.rows));
   return DM_OK;
 }
 
-static dm_status multiply_half(cpu_backend *cpu, dm_view c, dm_view a, bool accumulate) {
+static dm_status cpu_multiply_half(cpu_backend *cpu, dm_view c, dm_view a, bool accumulate) {
   let_library_use(cpu, cpu->threads);
   DM_TRY(dm_cpu_fits(c, a, a));
   dm_cpu_half(c, a, accumulate);
   return DM_OK;
 }
 
-static dm_cpu_box box_of(const cpu_backend *cpu, const pending *p) {
+static dm_cpu_box cpu_box_of(const cpu_backend *cpu, const cpu_pending *p) {
   if (cpu->residues)
     return (dm_cpu_box){DM_CPU_RESIDUES_ROWS, DM_CPU_RESIDUES_COLS, dm_max(1, p->a.cols), 0, 0};
   return dm_cpu_piece(p->a.dtype, cpu->tile, cpu->threads, p->c.rows, p->c.cols, p->a.cols);
 }
 
 /* Columns of C per column of B: see dm_compute_parts. */
-static int64_t parts_of(const pending *p) {
+static int64_t cpu_parts_of(const cpu_pending *p) {
   return p->c.cols / p->b.cols;
 }
 
-static void product_of_row(cpu_backend *cpu, const pending *p, dm_view c, dm_view a, dm_view b) {
+static void product_of_row(cpu_backend *cpu, const cpu_pending *p, dm_view c, dm_view a,
+                           dm_view b) {
   dm_view all[DM_ACCUMULATORS];
   accumulators_of(cpu, c, p->plane, all);
   if (cpu->residues) let_library_use(cpu, 1);
   cpu->calls.product(cpu->calls.context, all, a, b, p->accumulate || p->k > 0,
-                     exponents_from(p->exponents, p->row, parts_of(p) * p->col));
+                     exponents_from(p->exponents, p->row, cpu_parts_of(p) * p->col));
 }
 
 /* Computes the front product's next piece: first along the columns, then the rows, then k. */
 static dm_status compute_piece(cpu_backend *cpu) {
-  pending *p = &cpu->queue[cpu->finished % PENDING];
-  if (p->what == FINISH) return finish_rows(cpu, p);
+  cpu_pending *p = &cpu->queue[cpu->finished % PENDING];
+  if (p->what == FINISH) return cpu_finish_rows(cpu, p);
   if (p->what == MIRROR) {
     dm_host_mirror_parallel(p->c, p->row, p->conjugate);
     cpu->finished++;
     return DM_OK;
   }
-  const dm_cpu_box most = box_of(cpu, p);
-  const int64_t parts = parts_of(p);
+  const dm_cpu_box most = cpu_box_of(cpu, p);
+  const int64_t parts = cpu_parts_of(p);
   const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
   const int64_t cols = dm_min(most.cols / parts, p->b.cols - p->col);
   const int64_t depth = dm_min(most.depth, p->a.cols - p->k);
@@ -255,7 +256,7 @@ static dm_status compute_piece(cpu_backend *cpu) {
   if (p->what == PRODUCT_OF_ROW)
     product_of_row(cpu, p, c, a, b);
   else if (p->half && rows == p->c.rows && cols == p->c.cols)
-    DM_TRY(multiply_half(cpu, c, a, p->accumulate || p->k > 0));
+    DM_TRY(cpu_multiply_half(cpu, c, a, p->accumulate || p->k > 0));
   else
     DM_TRY(multiply_piece(cpu, c, a, b, p->accumulate || p->k > 0, &most));
   p->col += cols;
@@ -275,7 +276,7 @@ static dm_status cpu_wait(dm_backend *backend, dm_event event) {
   return DM_OK;
 }
 
-static dm_status queue(dm_backend *backend, pending work, dm_event *done) {
+static dm_status queue(dm_backend *backend, cpu_pending work, dm_event *done) {
   cpu_backend *cpu = (cpu_backend *)backend;
   if (cpu->posted - cpu->finished == PENDING) DM_TRY(cpu_wait(backend, cpu->finished + 1));
   cpu->queue[cpu->posted % PENDING] = work;
@@ -285,42 +286,43 @@ static dm_status queue(dm_backend *backend, pending work, dm_event *done) {
 
 static dm_status cpu_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                           dm_event *done) {
-  return queue(backend, (pending){.c = c, .a = a, .b = b, .accumulate = accumulate}, done);
+  return queue(backend, (cpu_pending){.c = c, .a = a, .b = b, .accumulate = accumulate}, done);
 }
 
 static dm_status cpu_square(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
                             dm_event *done) {
   const cpu_backend *cpu = (const cpu_backend *)backend;
-  const pending work = {.c = c,
-                        .a = a,
-                        .b = dm_view_transpose(a),
-                        .accumulate = accumulate,
-                        .half = cpu->tile == 0 && !dm_cpu_widens(a.dtype)};
+  const cpu_pending work = {.c = c,
+                            .a = a,
+                            .b = dm_view_transpose(a),
+                            .accumulate = accumulate,
+                            .half = cpu->tile == 0 && !dm_cpu_widens(a.dtype)};
   return queue(backend, work, done);
 }
 
 static dm_status cpu_row_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a,
                                  dm_view b, bool accumulate, dm_exponents exponents,
                                  dm_event *done) {
-  const pending work = {.what = PRODUCT_OF_ROW,
-                        .c = c,
-                        .a = a,
-                        .b = b,
-                        .plane = plane,
-                        .accumulate = accumulate,
-                        .exponents = exponents};
+  const cpu_pending work = {.what = PRODUCT_OF_ROW,
+                            .c = c,
+                            .a = a,
+                            .b = b,
+                            .plane = plane,
+                            .accumulate = accumulate,
+                            .exponents = exponents};
   return queue(backend, work, done);
 }
 
 static dm_status cpu_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                             dm_exponents exponents, dm_event *done) {
-  const pending work = {.what = FINISH, .c = c, .a = sums, .plane = plane, .exponents = exponents};
+  const cpu_pending work = {
+      .what = FINISH, .c = c, .a = sums, .plane = plane, .exponents = exponents};
   return queue(backend, work, done);
 }
 
 static dm_status cpu_mirror(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
                             dm_event *done) {
-  const pending work = {.what = MIRROR, .c = square, .row = first, .conjugate = conjugate};
+  const cpu_pending work = {.what = MIRROR, .c = square, .row = first, .conjugate = conjugate};
   return queue(backend, work, done);
 }
 
@@ -372,17 +374,17 @@ static bool cpu_suits(const dm_backend *backend, const dm_whole_product *product
 static const double run_flops = 1e6; /* of the entries that a thread takes at once */
 
 /* Entries that threads take, run by run. */
-typedef struct entries {
+typedef struct cpu_entries {
   const dm_whole_product *product;
   const dm_entry_steps *steps; /* NULL: none */
   int64_t each;                /* entries of a run */
   _Atomic int64_t next;
   _Atomic int threads;        /* that have begun */
   _Atomic(dm_status) failure; /* the first one */
-} entries;
+} cpu_entries;
 
 /* ROOM: of dm_cpu_multiply_as_real, or NULL. */
-static dm_status multiply_entry(const entries *all, int thread, int64_t e, void *room) {
+static dm_status multiply_entry(const cpu_entries *all, int thread, int64_t e, void *room) {
   const dm_whole_product one = dm_whole_entry(all->product, e);
   const dm_entry_steps *s = all->steps;
   if (s) DM_TRY(s->before(s->context, thread, e, &one));
@@ -390,14 +392,14 @@ static dm_status multiply_entry(const entries *all, int thread, int64_t e, void 
   return s ? s->after(s->context, thread, e, &one) : DM_OK;
 }
 
-static void keep_failure(entries *all, dm_status status) {
+static void keep_failure(cpu_entries *all, dm_status status) {
   dm_status none = NULL;
   if (status && !atomic_compare_exchange_strong(&all->failure, &none, status))
     dm_status_free(status);
 }
 
 static void take_entries(void *context) {
-  entries *all = context;
+  cpu_entries *all = context;
   const int thread = atomic_fetch_add(&all->threads, 1);
   const int64_t count = all->product->entries;
   const dm_whole_product like = dm_whole_entry(all->product, 0);
@@ -422,7 +424,7 @@ static dm_status cpu_multiply_entries(dm_backend *backend, const dm_whole_produc
   const int64_t count = p->entries;
   const double flops =
       2.0 * (double)(p->c.rows / count) * (double)p->c.cols * (double)(p->a.cols + 1);
-  entries all = {
+  cpu_entries all = {
       .product = p, .steps = steps, .each = dm_max(1, dm_min(count, (int64_t)(run_flops / flops)))};
   int threads = (int)dm_min(dm_min(cpu->threads, DM_ENTRY_THREADS), dm_ceil_div(count, all.each));
   if (count < 4 * (int64_t)cpu->threads && flops > 100.0 * run_flops) threads = 1;

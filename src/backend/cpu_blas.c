@@ -19,12 +19,14 @@
 enum {
   ROWS_LEAST = 512, /* rows of a piece: with fewer, packing B again costs more than 1 % */
   ROWS_WIDENED = 1024,
-  COLUMNS = 4096,
-  SLICE = 384,  /* of k: OpenBLAS packs as much at a time, so a cut there is free */
-  DEPTH = 1024, /* of k, for widened slices: int8 products fit f32 exactly, 1024 * 2^14 = 2^24 */
+  CPU_COLUMNS = 4096,
+  CPU_SLICE = 384, /* of k: OpenBLAS packs as much at a time, so a cut there is free */
+  CPU_DEPTH =
+      1024, /* of k, for widened slices: int8 products fit f32 exactly, 1024 * 2^14 = 2^24 */
 };
 
-_Static_assert(sizeof(float) * (ROWS_WIDENED * DEPTH + DEPTH * COLUMNS + ROWS_WIDENED * COLUMNS) ==
+_Static_assert(sizeof(float) * (ROWS_WIDENED * CPU_DEPTH + CPU_DEPTH * CPU_COLUMNS +
+                                ROWS_WIDENED * CPU_COLUMNS) ==
                    DM_CPU_SCRATCH,
                "what it says that it takes");
 
@@ -34,13 +36,14 @@ bool dm_cpu_widens(dm_dtype work) {
   return work == DM_F16 || work == DM_BF16 || work == DM_I8;
 }
 
-static const double call_flops = 4e6; /* a call of the library for fewer takes longer than these */
+static const double cpu_call_flops =
+    4e6; /* a call of the library for fewer takes longer than these */
 
-/* Cuts k into equal slices, multiples of 8 but for the last: of SLICE, or as many at a time as make
- * a call worth while if C, ROWS x COLS, is small. */
+/* Cuts k into equal slices, multiples of 8 but for the last: of CPU_SLICE, or as many at a time as
+ * make a call worth while if C, ROWS x COLS, is small. */
 static int64_t slice_of(int64_t rows, int64_t cols, int64_t k) {
-  const double each = 2.0 * (double)rows * (double)cols * SLICE;
-  const int64_t most = SLICE * dm_max(1, (int64_t)(call_flops / fmax(1.0, each)));
+  const double each = 2.0 * (double)rows * (double)cols * CPU_SLICE;
+  const int64_t most = CPU_SLICE * dm_max(1, (int64_t)(cpu_call_flops / fmax(1.0, each)));
   int64_t slices = dm_max(1, dm_ceil_div(k, most));
   return dm_max(1, dm_round_up(dm_ceil_div(k, slices), 8));
 }
@@ -56,10 +59,10 @@ dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, 
   if (tile > 0 && !dm_cpu_widens(work)) return box_of_tiles(tile, threads, dm_max(1, k));
   if (tile > 0) return (dm_cpu_box){tile, tile, dm_max(1, k), tile, tile};
   dm_cpu_box box = {.rows = ROWS_WIDENED,
-                    .cols = dm_max(1, dm_min(cols, COLUMNS)),
+                    .cols = dm_max(1, dm_min(cols, CPU_COLUMNS)),
                     .depth = dm_max(1, k),
                     .block_rows = ROWS_WIDENED,
-                    .block_cols = COLUMNS};
+                    .block_cols = CPU_COLUMNS};
   if (dm_cpu_widens(work)) return box;
   box.depth = slice_of(rows, cols, k);
   const double each = dm_dtype_is_complex(work) ? 8 : 2;
@@ -80,29 +83,29 @@ void dm_cpu_scratch_free(dm_cpu_scratch *scratch) {
 
 static dm_status scratch_ready(dm_cpu_scratch *scratch) {
   const int64_t size = sizeof(float);
-  if (!scratch->a) DM_TRY(dm_buffer_alloc(ROWS_WIDENED * DEPTH * size, (void **)&scratch->a));
-  if (!scratch->b) DM_TRY(dm_buffer_alloc(DEPTH * COLUMNS * size, (void **)&scratch->b));
-  if (!scratch->c) DM_TRY(dm_buffer_alloc(ROWS_WIDENED * COLUMNS * size, (void **)&scratch->c));
+  if (!scratch->a) DM_TRY(dm_buffer_alloc(ROWS_WIDENED * CPU_DEPTH * size, (void **)&scratch->a));
+  if (!scratch->b) DM_TRY(dm_buffer_alloc(CPU_DEPTH * CPU_COLUMNS * size, (void **)&scratch->b));
+  if (!scratch->c) DM_TRY(dm_buffer_alloc(ROWS_WIDENED * CPU_COLUMNS * size, (void **)&scratch->c));
   return DM_OK;
 }
 
 /* An operand of CBLAS: by rows, or transposed by its strides. A matrix of one line may have any
  * stride; CBLAS requires at least the line's elements. */
-typedef struct operand {
+typedef struct cpu_operand {
   enum CBLAS_TRANSPOSE op;
   int leading;
-} operand;
+} cpu_operand;
 
-static operand operand_of(dm_view v) {
+static cpu_operand cpu_operand_of(dm_view v) {
   const bool turned = v.col_stride != 1;
   const dm_view lines = turned ? dm_view_transpose(v) : v;
-  return (operand){turned ? CblasTrans : CblasNoTrans,
-                   (int)dm_max(lines.row_stride, dm_max(1, lines.cols))};
+  return (cpu_operand){turned ? CblasTrans : CblasNoTrans,
+                       (int)dm_max(lines.row_stride, dm_max(1, lines.cols))};
 }
 
 /* Converts MATRIX, line by line, to packed f32, exactly; returns its rows' stride. */
-static operand widen(float *dst, dm_view matrix) {
-  const operand o = operand_of(matrix);
+static cpu_operand cpu_widen(float *dst, dm_view matrix) {
+  const cpu_operand o = cpu_operand_of(matrix);
   if (o.op == CblasTrans) matrix = dm_view_transpose(matrix);
   for (int64_t i = 0; i < matrix.rows; i++, dst += matrix.cols) {
     const void *row = dm_view_at(matrix, i, 0);
@@ -113,11 +116,11 @@ static operand widen(float *dst, dm_view matrix) {
     else
       for (int64_t j = 0; j < matrix.cols; j++) dst[j] = (float)((const int8_t *)row)[j];
   }
-  return (operand){o.op, (int)dm_max(1, matrix.cols)};
+  return (cpu_operand){o.op, (int)dm_max(1, matrix.cols)};
 }
 
 /* C (+)= P; P is packed f32 and holds integers. */
-static void add_whole(dm_view c, const float *p, bool accumulate) {
+static void cpu_add_whole(dm_view c, const float *p, bool accumulate) {
   for (int64_t i = 0; i < c.rows; i++, p += c.cols) {
     int32_t *row = dm_view_at(c, i, 0);
     if (accumulate)
@@ -139,14 +142,14 @@ static dm_status product_widened(dm_view c, dm_view a, dm_view b, bool accumulat
   const int m = (int)c.rows, n = (int)c.cols;
   const bool whole = c.dtype == DM_I32;
   float *to = whole ? scratch->c : c.base;
-  for (int64_t k = 0; k < a.cols; k += DEPTH) {
-    const int64_t depth = dm_min(DEPTH, a.cols - k);
-    const operand l = widen(scratch->a, dm_view_sub(a, 0, k, a.rows, depth));
-    const operand r = widen(scratch->b, dm_view_sub(b, k, 0, depth, b.cols));
+  for (int64_t k = 0; k < a.cols; k += CPU_DEPTH) {
+    const int64_t depth = dm_min(CPU_DEPTH, a.cols - k);
+    const cpu_operand l = cpu_widen(scratch->a, dm_view_sub(a, 0, k, a.rows, depth));
+    const cpu_operand r = cpu_widen(scratch->b, dm_view_sub(b, k, 0, depth, b.cols));
     cblas_sgemm(CblasRowMajor, l.op, r.op, m, n, (int)depth, 1.0f, scratch->a, l.leading,
                 scratch->b, r.leading, accumulate && !whole ? 1.0f : 0.0f, to,
                 whole ? n : (int)c.row_stride);
-    if (whole) add_whole(c, scratch->c, accumulate);
+    if (whole) cpu_add_whole(c, scratch->c, accumulate);
     accumulate = true;
   }
   return DM_OK;
@@ -229,16 +232,16 @@ static const double small_product = 1e6; /* multiplications for which OpenBLAS h
  * with its root, where they are alike (constant data): up to a third of a roundoff for each term.
  * The verification allows 8 roundoffs times the root of k: chains of 16 roots stay below that in
  * any library, and the matrix of a vector is still read in long pieces. Larger products have chains
- * of SLICE anyway. */
+ * of CPU_SLICE anyway. */
 static int64_t chain_of(int64_t rows, int64_t cols, int64_t k) {
   const double c = (double)rows * (double)cols;
   if (rows > 1 && cols > 1 && c * (double)k > small_product) return dm_max(1, k);
-  const int64_t most = dm_max(SLICE, (int64_t)(16.0 * sqrt((double)k)));
+  const int64_t most = dm_max(CPU_SLICE, (int64_t)(16.0 * sqrt((double)k)));
   const int64_t chains = dm_max(1, dm_ceil_div(k, most));
   return dm_max(1, dm_round_up(dm_ceil_div(k, chains), 8));
 }
 
-static void multiply_all(const dm_whole_product *p) {
+static void cpu_multiply_all(const dm_whole_product *p) {
   const int64_t depth = p->a.cols, chain = chain_of(p->c.rows, p->c.cols, depth);
   dm_whole_product part = *p;
   if (depth <= chain) {
@@ -261,7 +264,7 @@ static void multiply_alike(const dm_whole_product *p) {
   multiply_matrix(p->a.dtype, &g, p->alpha, p->beta, p->c.base);
 }
 
-static void zero(dm_view c) {
+static void cpu_zero(dm_view c) {
   size_t row = (size_t)(c.cols * dm_dtype_size(c.dtype));
   for (int64_t i = 0; i < c.rows; i++) memset(dm_view_at(c, i, 0), 0, row);
 }
@@ -278,7 +281,7 @@ dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b) {
 dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, bool alike,
                          dm_cpu_scratch *scratch) {
   if (a.cols == 0) {
-    if (!accumulate) zero(c);
+    if (!accumulate) cpu_zero(c);
     return DM_OK;
   }
   if (dm_cpu_widens(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
@@ -291,7 +294,7 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, bool 
   if (alike)
     multiply_alike(&product);
   else
-    multiply_all(&product);
+    cpu_multiply_all(&product);
   return DM_OK;
 }
 
@@ -311,7 +314,7 @@ bool dm_cpu_suits(const dm_whole_product *p) {
 
 /* The left operand alone tells the product; C by rows has the half below its diagonal above that of
  * BLAS. */
-static void multiply_half(const dm_whole_product *p) {
+static void cpu_blas_multiply_half(const dm_whole_product *p) {
   const dm_blas_product g = dm_blas_product_of(p);
   const enum CBLAS_TRANSPOSE op = blas_ops[g.left.op];
   const int n = (int)g.rows, k = (int)g.depth, lda = (int)g.left.leading, ldc = (int)g.leading;
@@ -341,7 +344,7 @@ static void multiply_half(const dm_whole_product *p) {
 void dm_cpu_half(dm_view c, dm_view a, bool accumulate) {
   const dm_whole_product product = {
       .c = c, .a = a, .b = dm_view_transpose(a), .alpha = {1.0}, .beta = {accumulate ? 1.0 : 0.0}};
-  multiply_half(&product);
+  cpu_blas_multiply_half(&product);
 }
 
 /* With fewer multiplications half of them take OpenBLAS longer than all, and threads take longer to
@@ -350,17 +353,17 @@ static const double least_halved = 1 << 25;
 
 void dm_cpu_multiply(const dm_whole_product *p) {
   if (!p->symmetric) {
-    multiply_all(p);
+    cpu_multiply_all(p);
     return;
   }
   const dm_whole_product by_rows = dm_whole_by_rows(p);
   const int64_t n = p->c.rows;
   if ((double)n * (double)n * (double)p->a.cols < least_halved) {
-    multiply_all(&by_rows);
+    cpu_multiply_all(&by_rows);
     dm_mirror(by_rows.c, 0, 0, n, dm_whole_is_hermitian(p));
     return;
   }
-  multiply_half(&by_rows);
+  cpu_blas_multiply_half(&by_rows);
   dm_host_mirror_parallel(by_rows.c, 0, dm_whole_is_hermitian(p));
 }
 
@@ -401,7 +404,7 @@ void dm_cpu_multiply_as_real(const dm_whole_product *p, void *room) {
   real.a = dm_view_parts(p->a);
   real.b = dm_view_row_major(room, dm_dtype_real(b.dtype), 2 * b.rows, 2 * b.cols);
   real.c = dm_view_parts(p->c);
-  multiply_all(&real);
+  cpu_multiply_all(&real);
 }
 
 /* ---- the library ---- */
@@ -428,7 +431,7 @@ bool dm_cpu_set_threads(int threads) {
   return done;
 }
 
-enum { BUFFER = 128 << 20, STACK = 8 << 20, BESIDE = 32 << 20, MOST_BUFFERS = 64 };
+enum { BUFFER = 128 << 20, STACK = 8 << 20, CPU_BESIDE = 32 << 20, MOST_BUFFERS = 64 };
 
 /* Bytes of a thread's stack. */
 static int64_t stack_bytes(void) {
@@ -447,7 +450,7 @@ dm_status dm_cpu_room(int threads) {
   *(void **)&release = symbol("blas_memory_free");
   if (!alloc || !release) return DM_OK;
   if (threads > MOST_BUFFERS) threads = MOST_BUFFERS;
-  const int64_t bytes = threads * (BUFFER + stack_bytes()) + BESIDE;
+  const int64_t bytes = threads * (BUFFER + stack_bytes()) + CPU_BESIDE;
   snprintf(need, sizeof need, "OpenBLAS with %d threads", threads);
   DM_TRY(dm_memory_room(bytes, need));
   for (int i = 0; i < threads; i++) buffers[i] = alloc(0);

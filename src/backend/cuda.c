@@ -99,7 +99,7 @@ static void format_uuid(char text[48], const char bytes[16]) {
   }
 }
 
-enum { KEPT = 16 }; /* part of the GPU's memory that is kept for later allocations, at most */
+enum { CUDA_KEPT = 16 }; /* part of the GPU's memory that is kept for later allocations, at most */
 
 static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   cudaError_t answer = cudaGetDeviceCount(&gpu->visible);
@@ -123,7 +123,7 @@ static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   gpu->processors = properties.multiProcessorCount;
   gpu->capability = properties.major * 10 + properties.minor;
   gpu->pitch_limit = (int64_t)properties.memPitch;
-  gpu->keeps = config->keeps ? properties.totalGlobalMem / KEPT : 0;
+  gpu->keeps = config->keeps ? properties.totalGlobalMem / CUDA_KEPT : 0;
   return DM_OK;
 }
 
@@ -201,7 +201,7 @@ static void cuda_close(dm_backend *backend) {
 static const char *const asks_f64 = "CUBLAS_EMULATE_DOUBLE_PRECISION";
 static const char *const asks_f32 = "CUBLAS_EMULATE_SINGLE_PRECISION";
 
-static bool is_asked(const char *variable) {
+static bool cuda_is_asked(const char *variable) {
   const char *value = getenv(variable);
   return value && value[0] && strcmp(value, "0") != 0;
 }
@@ -227,8 +227,8 @@ static dm_status cuda_open(dm_backend **backend, const dm_backend_config *config
   DM_TRY(dm_buffer_table(1, &gpu));
   gpu->base.ops = &dm_backend_cuda;
   gpu->tile = config->tile;
-  gpu->pedantic_f64 = is_asked(asks_f64);
-  gpu->pedantic_f32 = is_asked(asks_f32);
+  gpu->pedantic_f64 = cuda_is_asked(asks_f64);
+  gpu->pedantic_f32 = cuda_is_asked(asks_f32);
 
   dm_status status;
   DM_TRY_GOTO(status, choose_device(gpu, config), failed_early);
@@ -250,7 +250,7 @@ failed_early:
 }
 
 /* The CPUs next to the GPU's slot, from Linux; empty on error. */
-static void find_neighbours(const dm_cuda *gpu, char *near, int size) {
+static void cuda_find_neighbours(const dm_cuda *gpu, char *near, int size) {
   char bus[32], path[96];
   near[0] = 0;
   if (cudaDeviceGetPCIBusId(bus, sizeof bus, gpu->index) != cudaSuccess) return;
@@ -271,7 +271,7 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
   device->own_kernels = dm_cuda_is_hopper(gpu);
   memcpy(device->name, gpu->name, sizeof device->name);
   memcpy(device->id, gpu->id, sizeof device->id);
-  find_neighbours(gpu, device->near, sizeof device->near);
+  cuda_find_neighbours(gpu, device->near, sizeof device->near);
 
   size_t available, total;
   DM_CUDA(gpu, cudaMemGetInfo(&available, &total));
@@ -347,7 +347,7 @@ const dm_backend_ops dm_backend_cuda = {
 #define FOLDER "/proc/driver/nvidia/gpus"
 
 /* The text after KEY in LINE, without blanks around it; false: LINE is another one. */
-static bool take(const char *line, const char *key, char *to, size_t room) {
+static bool cuda_take(const char *line, const char *key, char *to, size_t room) {
   const size_t length = strlen(key);
   if (strncmp(line, key, length) != 0) return false;
   line += length + strspn(line + length, " \t");
@@ -363,9 +363,9 @@ static bool read_gpu(const char *bus, dm_listed_gpu *gpu) {
   FILE *file = fopen(path, "r");
   if (!file) return false;
   while (fgets(line, sizeof line, file)) {
-    (void)(take(line, "Model:", gpu->name, sizeof gpu->name) ||
-           take(line, "GPU UUID:", gpu->id, sizeof gpu->id) ||
-           take(line, "Device Minor:", minor, sizeof minor));
+    (void)(cuda_take(line, "Model:", gpu->name, sizeof gpu->name) ||
+           cuda_take(line, "GPU UUID:", gpu->id, sizeof gpu->id) ||
+           cuda_take(line, "Device Minor:", minor, sizeof minor));
   }
   fclose(file);
   snprintf(device, sizeof device, "/dev/nvidia%s", minor);

@@ -7,7 +7,7 @@
 #include "kernels/verify_kernels.h"
 
 /* One product: its vectors and scratch are in gpu->checking. */
-typedef struct checking {
+typedef struct cuda_checking {
   dm_cuda *gpu;
   const dm_whole_product *whole;
   const dm_checked_ranks *ranks; /* NULL: one process */
@@ -21,27 +21,27 @@ typedef struct checking {
   bool overlaps;             /* these are taken beside products, ... */
   int64_t few;               /* ... by so many blocks at once, or with 0 any number */
   int64_t most;              /* of the next sums */
-} checking;
+} cuda_checking;
 
 /* ---- memory ---- */
 
 /* Places in an area, or with BASE NULL only their bytes. */
-typedef struct layout {
+typedef struct cuda_layout {
   char *base;
   int64_t used;
-} layout;
+} cuda_layout;
 
-static void *place(layout *l, int64_t bytes) {
+static void *cuda_place(cuda_layout *l, int64_t bytes) {
   char *at = l->base ? l->base + l->used : NULL;
   l->used += dm_round_up(bytes, 256);
   return at;
 }
 
 /* Room for the sums of M's rows. */
-static void place_sums(const checking *c, layout *l, dm_view m, dm_part_sums *s) {
+static void place_sums(const cuda_checking *c, cuda_layout *l, dm_view m, dm_part_sums *s) {
   s->parts = dm_view_is_empty(m) ? 0 : dm_kernels_probe_parts(m, c->gpu->processors);
   const int64_t count = s->parts * m.rows, wide = 8 * c->work.width;
-  char *at = place(l, count * (wide + 16));
+  char *at = cuda_place(l, count * (wide + 16));
   s->sums = at;
   s->squares = at ? (double *)(void *)(at + count * wide) : NULL;
   s->norms = at ? s->squares + count : NULL;
@@ -52,44 +52,44 @@ static int64_t found_bytes(const dm_judge_work *k) {
          dm_kernels_judge_parts(k->cols) * (int64_t)sizeof *k->columns;
 }
 
-static void place_all(checking *c, layout *l) {
+static void place_all(cuda_checking *c, cuda_layout *l) {
   const dm_whole_product *w = c->whole;
   dm_judge_work *k = &c->work;
-  char *found = place(l, found_bytes(k));
+  char *found = cuda_place(l, found_bytes(k));
   k->found = (dm_rows_found *)(void *)found;
   k->columns =
       found ? (dm_columns_found *)(void *)(k->found + dm_kernels_judge_parts(k->rows)) : NULL;
-  k->w = place(l, 8 * k->width * k->cols);
-  k->sizes_w = place(l, 8 * k->cols);
+  k->w = cuda_place(l, 8 * k->width * k->cols);
+  k->sizes_w = cuda_place(l, 8 * k->cols);
   const int64_t entries = k->depth / k->entry_depth;
-  k->t = place(l, 8 * k->width * k->t_step * entries);
-  k->sizes_t = place(l, 8 * k->t_step * entries);
+  k->t = cuda_place(l, 8 * k->width * k->t_step * entries);
+  k->sizes_t = cuda_place(l, 8 * k->t_step * entries);
   k->columns_of_b.parts =
       dm_view_is_empty(c->sample) ? 0 : dm_kernels_scan_parts(c->sample, c->gpu->processors);
-  k->columns_of_b.squares = place(l, 8 * k->columns_of_b.parts * k->cols);
+  k->columns_of_b.squares = cuda_place(l, 8 * k->columns_of_b.parts * k->cols);
   place_sums(c, l, w->b, &k->b);
   place_sums(c, l, w->a, &k->a);
   place_sums(c, l, w->c, &k->c);
   if (k->factors.reads_c) place_sums(c, l, w->c, &k->old);
   if (!c->ranks) return;
-  c->col_squares = place(l, 8 * k->cols);
-  c->t = place(l, 8 * (k->width + 1) * k->depth);
-  c->part = place(l, 8 * k->width * dm_max(w->b.cols, w->a.cols));
-  c->part_sizes = place(l, 8 * dm_max(w->b.cols, w->a.cols));
-  if (c->ranks->part) c->y = place(l, 8 * (k->width + 1) * c->ranks->rows);
+  c->col_squares = cuda_place(l, 8 * k->cols);
+  c->t = cuda_place(l, 8 * (k->width + 1) * k->depth);
+  c->part = cuda_place(l, 8 * k->width * dm_max(w->b.cols, w->a.cols));
+  c->part_sizes = cuda_place(l, 8 * dm_max(w->b.cols, w->a.cols));
+  if (c->ranks->part) c->y = cuda_place(l, 8 * (k->width + 1) * c->ranks->rows);
 }
 
-static dm_status open_memory(checking *c) {
-  layout needed = {0};
+static dm_status cuda_open_memory(cuda_checking *c) {
+  cuda_layout needed = {0};
   place_all(c, &needed);
   DM_TRY(dm_cuda_grow(c->gpu, &c->gpu->checking, needed.used));
-  place_all(c, &(layout){.base = c->gpu->checking.memory});
+  place_all(c, &(cuda_layout){.base = c->gpu->checking.memory});
   return DM_OK;
 }
 
 /* ---- sums ---- */
 
-static dm_status probe_entries(const checking *c, dm_view m, int64_t entries, const double *x,
+static dm_status probe_entries(const cuda_checking *c, dm_view m, int64_t entries, const double *x,
                                const double *sizes, const dm_part_sums *to, bool norms) {
   const dm_probe_work work = {.matrix = m,
                               .x = x,
@@ -107,12 +107,12 @@ static dm_status probe_entries(const checking *c, dm_view m, int64_t entries, co
 }
 
 /* NORMS: of C, which no product runs beside. */
-static dm_status probe(const checking *c, dm_view m, const double *x, const double *sizes,
-                       const dm_part_sums *to, bool norms) {
+static dm_status cuda_probe(const cuda_checking *c, dm_view m, const double *x, const double *sizes,
+                            const dm_part_sums *to, bool norms) {
   return probe_entries(c, m, 1, x, sizes, to, norms);
 }
 
-static dm_status add_b(checking *c) {
+static dm_status cuda_add_b(cuda_checking *c) {
   dm_cuda *gpu = c->gpu;
   const dm_judge_work *k = &c->work;
   const dm_view b = c->whole->b;
@@ -120,13 +120,13 @@ static dm_status add_b(checking *c) {
     DM_CUDA(gpu, dm_kernels_scan(c->sample, k->columns_of_b.parts, c->most,
                                  (double *)(uintptr_t)k->columns_of_b.squares, NULL, k->stream));
   DM_CUDA(gpu, dm_kernels_weigh(k));
-  return probe(c, b, k->w, k->sizes_w, &k->b, false);
+  return cuda_probe(c, b, k->w, k->sizes_w, &k->b, false);
 }
 
 /* ---- several ranks ---- */
 
 /* Room for vectors on the host, and one number more. */
-static dm_status need_summed(const checking *c) {
+static dm_status need_summed(const cuda_checking *c) {
   dm_cuda *gpu = c->gpu;
   const dm_judge_work *k = &c->work;
   const int64_t lines = c->ranks->part ? dm_max(k->depth, c->ranks->rows) : k->depth;
@@ -141,7 +141,7 @@ static dm_status need_summed(const checking *c) {
   return DM_OK;
 }
 
-static dm_status bring_vector(const checking *c, const double *vector, int64_t bytes) {
+static dm_status bring_vector(const cuda_checking *c, const double *vector, int64_t bytes) {
   dm_cuda *gpu = c->gpu;
   DM_CUDA(gpu, cudaMemcpyAsync(gpu->summed, vector, (size_t)bytes, cudaMemcpyDeviceToHost,
                                c->work.stream));
@@ -156,7 +156,7 @@ static dm_status bring_vector(const checking *c, const double *vector, int64_t b
 }
 
 /* Sums VECTOR, which this rank has unless it comes with an error, over the ranks. */
-static dm_status sum_vector(const checking *c, dm_status mine, double *vector, int64_t count) {
+static dm_status sum_vector(const cuda_checking *c, dm_status mine, double *vector, int64_t count) {
   dm_cuda *gpu = c->gpu;
   if (!mine) mine = bring_vector(c, vector, 8 * count);
   DM_TRY(c->ranks->sum(c->ranks->context, mine, gpu->summed, count, c->work.exact));
@@ -165,7 +165,7 @@ static dm_status sum_vector(const checking *c, dm_status mine, double *vector, i
   return DM_OK;
 }
 
-static dm_status scan_part(const checking *c) {
+static dm_status scan_part(const cuda_checking *c) {
   const dm_judge_work *k = &c->work;
   const dm_part_sums *of = &k->columns_of_b;
   DM_CUDA(c->gpu, cudaMemsetAsync(c->col_squares, 0, (size_t)(8 * k->cols), k->stream));
@@ -176,7 +176,7 @@ static dm_status scan_part(const checking *c) {
 }
 
 /* Kernels load vectors 16 bytes at a time: *x becomes COPY if it does not begin at a multiple. */
-static dm_status align(const checking *c, const double **x, int64_t count, double *copy) {
+static dm_status cuda_align(const cuda_checking *c, const double **x, int64_t count, double *copy) {
   if ((uintptr_t)*x % 16 == 0) return DM_OK;
   DM_CUDA(c->gpu,
           cudaMemcpyAsync(copy, *x, (size_t)(8 * count), cudaMemcpyDeviceToDevice, c->work.stream));
@@ -186,7 +186,7 @@ static dm_status align(const checking *c, const double **x, int64_t count, doubl
 
 /* Numbers from ROW on, of ROWS, and behind them their sizes, unless integers: PART, which begins at
  * (ROW, COL) of its matrix, times X with SIZES. */
-static dm_status probe_part(const checking *c, dm_view part, int64_t row, int64_t col,
+static dm_status probe_part(const cuda_checking *c, dm_view part, int64_t row, int64_t col,
                             const double *x, const double *sizes, const dm_part_sums *scratch,
                             int64_t rows, double *sums) {
   const dm_judge_work *k = &c->work;
@@ -195,8 +195,8 @@ static dm_status probe_part(const checking *c, dm_view part, int64_t row, int64_
   if (dm_view_is_empty(part)) return DM_OK;
   x += col * k->width;
   sizes = k->exact ? NULL : sizes + col;
-  DM_TRY(align(c, &x, k->width * part.cols, c->part));
-  DM_TRY(align(c, &sizes, part.cols, c->part_sizes));
+  DM_TRY(cuda_align(c, &x, k->width * part.cols, c->part));
+  DM_TRY(cuda_align(c, &sizes, part.cols, c->part_sizes));
   const dm_probe_work work = {.matrix = part,
                               .x = x,
                               .parts = scratch->parts,
@@ -210,14 +210,14 @@ static dm_status probe_part(const checking *c, dm_view part, int64_t row, int64_
   return DM_OK;
 }
 
-static dm_status probe_b(const checking *c) {
+static dm_status probe_b(const cuda_checking *c) {
   const dm_judge_work *k = &c->work;
   DM_CUDA(c->gpu, dm_kernels_weigh(k));
   return probe_part(c, c->whole->b, c->ranks->row, c->ranks->col, k->w, k->sizes_w, &k->b, k->depth,
                     c->t);
 }
 
-static dm_status probe_a(const checking *c) {
+static dm_status probe_a(const cuda_checking *c) {
   const dm_judge_work *k = &c->work;
   DM_CUDA(c->gpu, dm_kernels_take_t(k));
   return probe_part(c, c->whole->a, c->ranks->row_of_a, c->ranks->col_of_a, k->t, k->sizes_t, &k->a,
@@ -225,7 +225,7 @@ static dm_status probe_a(const checking *c) {
 }
 
 /* The squares of op(B)'s columns and B w are sums of all ranks' parts. */
-static dm_status add_part_of_b(checking *c) {
+static dm_status add_part_of_b(cuda_checking *c) {
   dm_judge_work *k = &c->work;
   const int64_t numbers = k->width * k->depth;
   const dm_status scanned = k->exact ? DM_OK : scan_part(c);
@@ -238,7 +238,7 @@ static dm_status add_part_of_b(checking *c) {
 }
 
 /* The same of A t, of which this rank compares the rows that it has of C. */
-static dm_status add_part_of_a(checking *c) {
+static dm_status add_part_of_a(cuda_checking *c) {
   dm_judge_work *k = &c->work;
   const dm_checked_ranks *ranks = c->ranks;
   const int64_t numbers = k->width * ranks->rows;
@@ -250,38 +250,38 @@ static dm_status add_part_of_a(checking *c) {
 
 /* ---- the product ---- */
 
-static dm_status add_operands(checking *c) {
+static dm_status cuda_add_operands(cuda_checking *c) {
   const dm_judge_work *k = &c->work;
-  DM_TRY(c->ranks ? add_part_of_b(c) : add_b(c));
+  DM_TRY(c->ranks ? add_part_of_b(c) : cuda_add_b(c));
   if (c->ranks && c->ranks->part) {
     DM_TRY(add_part_of_a(c));
   } else {
     DM_CUDA(c->gpu, dm_kernels_take_t(k));
     DM_TRY(probe_entries(c, c->whole->a, c->whole->entries, k->t, k->sizes_t, &k->a, false));
   }
-  return k->factors.reads_c ? probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
+  return k->factors.reads_c ? cuda_probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
 }
 
-static dm_status multiply(checking *c) {
+static dm_status cuda_multiply(cuda_checking *c) {
   dm_cuda *gpu = c->gpu;
   dm_judge_work *k = &c->work;
   cudaStream_t products = gpu->lanes[DM_COMPUTE].stream;
   dm_event done;
   const bool first = c->ranks || !c->overlaps;
   k->stream = c->overlaps ? gpu->side : products;
-  if (first) DM_TRY(add_operands(c));
+  if (first) DM_TRY(cuda_add_operands(c));
   if (c->ranks)
     DM_TRY(c->ranks->multiply(c->ranks->context));
   else if (!c->product->multiplied)
     DM_TRY(c->product->multiply(&gpu->base, c->whole, NULL, &done));
-  if (!first) DM_TRY(add_operands(c));
+  if (!first) DM_TRY(cuda_add_operands(c));
   DM_TRY(dm_cuda_order(gpu, products, k->stream));
-  DM_TRY(probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
+  DM_TRY(cuda_probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
   DM_CUDA(gpu, dm_kernels_judge(k));
   return DM_OK;
 }
 
-static dm_status fetch(const checking *c, dm_checked_found *found) {
+static dm_status cuda_fetch(const cuda_checking *c, dm_checked_found *found) {
   dm_cuda *gpu = c->gpu;
   const dm_judge_work *k = &c->work;
   const int64_t rows = dm_kernels_judge_parts(k->rows), columns = dm_kernels_judge_parts(k->cols);
@@ -310,11 +310,11 @@ static dm_status fetch(const checking *c, dm_checked_found *found) {
  * With several ranks products come strip by strip. Where sums find no room beside one, or would
  * delay it, they are queued between two, and the host goes on meanwhile. The scan of a part of B
  * leaves room for the copies that begin with it. */
-static void choose_order(checking *c) {
-  enum { LARGE = 4096, LONG = 1 << 16 };
+static void cuda_choose_order(cuda_checking *c) {
+  enum { CUDA_LARGE = 4096, CUDA_LONG = 1 << 16 };
   const dm_judge_work *k = &c->work;
   const int64_t size = dm_dtype_size(c->whole->a.dtype), processors = c->gpu->processors;
-  const bool large = dm_min(k->rows, k->cols) >= LARGE, fits = k->depth * size <= LONG;
+  const bool large = dm_min(k->rows, k->cols) >= CUDA_LARGE, fits = k->depth * size <= CUDA_LONG;
   const bool alone = (c->whole->symmetric && !c->ranks) || c->product->alone;
   c->early = !k->factors.reads_c;
   c->overlaps = c->early && !alone && (c->ranks ? size > 2 && fits : size <= 2 || (fits && large));
@@ -329,34 +329,34 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   const dm_dtype type = whole->a.dtype;
   const int64_t entries = dm_max(1, whole->entries), step = dm_max(1, product->step);
   const int64_t depth = product->ranks ? product->ranks->depth : whole->a.cols;
-  checking c = {.gpu = gpu,
-                .whole = whole,
-                .ranks = product->ranks,
-                .product = product,
-                .sample = dm_sample(whole->b, product->ranks ? product->ranks->row : 0, step),
-                .work = {.rows = whole->c.rows,
-                         .cols = whole->c.cols,
-                         .depth = depth * entries,
-                         .entry_depth = depth,
-                         .t_step = dm_round_up(depth, 2), /* for loads of 16 bytes */
-                         .width = dm_dtype_is_complex(type) ? 2 : 1,
-                         .exact = dm_dtype_is_integer(type),
-                         .turns_t = whole->conjugate_a != whole->conjugate_b,
-                         .turns_y = whole->conjugate_a,
-                         .seed = product->seed,
-                         .step = step,
-                         .factors = product->factors}};
-  choose_order(&c);
+  cuda_checking c = {.gpu = gpu,
+                     .whole = whole,
+                     .ranks = product->ranks,
+                     .product = product,
+                     .sample = dm_sample(whole->b, product->ranks ? product->ranks->row : 0, step),
+                     .work = {.rows = whole->c.rows,
+                              .cols = whole->c.cols,
+                              .depth = depth * entries,
+                              .entry_depth = depth,
+                              .t_step = dm_round_up(depth, 2), /* for loads of 16 bytes */
+                              .width = dm_dtype_is_complex(type) ? 2 : 1,
+                              .exact = dm_dtype_is_integer(type),
+                              .turns_t = whole->conjugate_a != whole->conjugate_b,
+                              .turns_y = whole->conjugate_a,
+                              .seed = product->seed,
+                              .step = step,
+                              .factors = product->factors}};
+  cuda_choose_order(&c);
   dm_status status = dm_cuda_enter(gpu);
   if (!status && c.ranks) status = need_summed(&c);
-  if (!status) status = open_memory(&c);
+  if (!status) status = cuda_open_memory(&c);
   if (status && c.ranks) {
     (void)c.ranks->begin(c.ranks->context, c.early);
     return c.ranks->sum(c.ranks->context, status, NULL,
                         c.work.exact ? c.work.width * c.work.depth : c.work.cols, c.work.exact);
   }
-  if (!status) status = multiply(&c);
-  if (!status) return fetch(&c, found);
+  if (!status) status = cuda_multiply(&c);
+  if (!status) return cuda_fetch(&c, found);
   (void)cudaStreamSynchronize(gpu->side); /* the caller's matrices are not read any more */
   (void)cudaStreamSynchronize(gpu->lanes[DM_COMPUTE].stream);
   return status;

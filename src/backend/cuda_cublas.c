@@ -12,23 +12,23 @@
 
 /* Alpha or beta: a number of the compute type, or two. cuBLAS reads complex ones as double2, whose
  * address is a multiple of 16 bytes; elsewhere some of its products end with SIGSEGV. */
-typedef union scalar {
+typedef union cuda_scalar {
   _Alignas(16) double f64[2];
   float f32[2];
   int32_t i32;
-} scalar;
+} cuda_scalar;
 
-static const scalar one_f64 = {.f64 = {1.0}}, zero_f64 = {.f64 = {0.0}};
-static const scalar one_f32 = {.f32 = {1.0f}}, zero_f32 = {.f32 = {0.0f}};
-static const scalar one_i32 = {.i32 = 1}, zero_i32 = {.i32 = 0};
+static const cuda_scalar one_f64 = {.f64 = {1.0}}, zero_f64 = {.f64 = {0.0}};
+static const cuda_scalar one_f32 = {.f32 = {1.0f}}, zero_f32 = {.f32 = {0.0f}};
+static const cuda_scalar one_i32 = {.i32 = 1}, zero_i32 = {.i32 = 0};
 
-static scalar scalar_of(const double value[2], cublasComputeType_t compute) {
-  if (compute == CUBLAS_COMPUTE_64F) return (scalar){.f64 = {value[0], value[1]}};
-  if (compute == CUBLAS_COMPUTE_32I) return (scalar){.i32 = (int32_t)value[0]};
-  return (scalar){.f32 = {(float)value[0], (float)value[1]}};
+static cuda_scalar cuda_scalar_of(const double value[2], cublasComputeType_t compute) {
+  if (compute == CUBLAS_COMPUTE_64F) return (cuda_scalar){.f64 = {value[0], value[1]}};
+  if (compute == CUBLAS_COMPUTE_32I) return (cuda_scalar){.i32 = (int32_t)value[0]};
+  return (cuda_scalar){.f32 = {(float)value[0], (float)value[1]}};
 }
 
-static const dm_cuda_types types[DM_DTYPE_COUNT] = {
+static const dm_cuda_types cuda_types[DM_DTYPE_COUNT] = {
     [DM_F64] = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, &one_f64, &zero_f64},
     [DM_F32] = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, &one_f32, &zero_f32},
     [DM_F16] = {CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, &one_f32, &zero_f32},
@@ -39,7 +39,7 @@ static const dm_cuda_types types[DM_DTYPE_COUNT] = {
 };
 
 const dm_cuda_types *dm_cuda_types_of(dm_dtype dtype) {
-  return dtype < DM_DTYPE_COUNT && types[dtype].one ? &types[dtype] : NULL;
+  return dtype < DM_DTYPE_COUNT && cuda_types[dtype].one ? &cuda_types[dtype] : NULL;
 }
 
 /* Of the size that cuBLAS's manual recommends for Hopper. Our own allocation, as results are only
@@ -124,7 +124,8 @@ static dm_status post_call(const dm_cuda *gpu, cublasHandle_t handle, const dm_w
   const dm_cuda_types *t = dm_cuda_types_of(p->a.dtype);
   const cudaDataType out = p->c.dtype == p->a.dtype ? t->in : t->out;
   const dm_blas_product g = dm_blas_product_of(p);
-  const scalar alpha = scalar_of(p->alpha, t->compute), beta = scalar_of(p->beta, t->compute);
+  const cuda_scalar alpha = cuda_scalar_of(p->alpha, t->compute),
+                    beta = cuda_scalar_of(p->beta, t->compute);
   const bool turned = dm_blas_by_rows(p->c); /* then B is on the left */
   const cublasStatus_t answer =
       count == 1 ? cublasGemmEx_64(handle, ops[g.left.op], ops[g.right.op], g.rows, g.cols, g.depth,
@@ -213,7 +214,8 @@ static bool c_fits(dm_view c) {
 }
 
 /* C (+)= A TURNED^T if everything fits. In columns, TURNED is B, and A its own transpose. */
-static cublasStatus_t product(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, bool accumulate) {
+static cublasStatus_t cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned,
+                                   bool accumulate) {
   const dm_cuda_types *t = dm_cuda_types_of(DM_I8);
   return cublasGemmEx_64(gpu->cublas, CUBLAS_OP_T, CUBLAS_OP_N, c.cols, c.rows, turned.cols, t->one,
                          turned.base, t->in, turned.row_stride, a.base, t->in, a.row_stride,
@@ -222,7 +224,7 @@ static cublasStatus_t product(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned
 }
 
 /* Writes B^T, padded with zeros to the size of TURNED. */
-static dm_status turn(dm_cuda *gpu, dm_view turned, dm_view b) {
+static dm_status cuda_turn(dm_cuda *gpu, dm_view turned, dm_view b) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
   if (turned.rows > b.cols || turned.cols > b.rows) DM_TRY(dm_cuda_zero_on(gpu, stream, turned));
   const dm_transposition transposition = {
@@ -246,7 +248,7 @@ static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turne
       DM_TRY(dm_cuda_copy_on(gpu, stream, dm_view_sub(fit_c, 0, 0, c.rows, c.cols), c));
   }
   DM_TRY(dm_cuda_need_cublas(gpu));
-  const cublasStatus_t answer = product(gpu, fit_c, fit_a, turned, accumulate);
+  const cublasStatus_t answer = cuda_product(gpu, fit_c, fit_a, turned, accumulate);
   if (answer == CUBLAS_STATUS_NOT_SUPPORTED || answer == CUBLAS_STATUS_INVALID_VALUE)
     return dm_cuda_launch(gpu, DM_KERNEL_tiled_32, c, a, b, accumulate);
   if (answer != CUBLAS_STATUS_SUCCESS)
@@ -256,8 +258,9 @@ static dm_status multiply_band(dm_cuda *gpu, dm_view c, dm_view a, dm_view turne
 }
 
 /* Multiplies COLS columns from COL of C; copies of operands are made band by band. */
-static dm_status multiply_columns(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned, dm_view b,
-                                  bool accumulate, int64_t col, int64_t cols, char *room) {
+static dm_status cuda_multiply_columns(dm_cuda *gpu, dm_view c, dm_view a, dm_view turned,
+                                       dm_view b, bool accumulate, int64_t col, int64_t cols,
+                                       char *room) {
   if (cols == 0) return DM_OK;
   c = dm_view_sub(c, 0, col, c.rows, cols);
   b = dm_view_sub(b, 0, col, b.rows, cols);
@@ -281,10 +284,10 @@ dm_status dm_cuda_multiply_i8(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, boo
   DM_TRY(dm_cuda_grow(gpu, &gpu->pieces, width * depth + (fits ? 0 : band_bytes) + 3 * 256));
   char *room = gpu->pieces.memory;
   const dm_view turned = dm_cuda_take(&room, DM_I8, width, depth, depth);
-  DM_TRY(turn(gpu, turned, b));
+  DM_TRY(cuda_turn(gpu, turned, b));
   const int64_t most = c_is_aligned(c) ? c.cols / 4 * 4 : 0; /* the others are copied */
-  DM_TRY(multiply_columns(gpu, c, a, turned, b, accumulate, 0, most, room));
-  return multiply_columns(gpu, c, a, turned, b, accumulate, most, c.cols - most, room);
+  DM_TRY(cuda_multiply_columns(gpu, c, a, turned, b, accumulate, 0, most, room));
+  return cuda_multiply_columns(gpu, c, a, turned, b, accumulate, most, c.cols - most, room);
 }
 
 /* Makes library products, whose sums depend on how C is cut, reproducible. */
@@ -372,36 +375,36 @@ dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view
  * The algorithm is queried once per shape and kept, so that a panel of a
  * known shape costs only a launch. */
 
-enum { SHAPES = 8 }; /* shapes remembered; panels of one job have at most four */
+enum { CUDA_SHAPES = 8 }; /* shapes remembered; panels of one job have at most four */
 
 /* Key of a chosen algorithm. */
-typedef struct shape {
+typedef struct cuda_shape {
   dm_dtype dtype;
   int64_t m, n, k, stride[3];
   uint32_t alignment[3]; /* of C, A, B in bytes, at most 256 */
   bool accumulate;
   dm_operand operand;
-} shape;
+} cuda_shape;
 
 typedef struct choice {
-  shape of;
+  cuda_shape of;
   cublasLtMatmulAlgo_t algorithm;
 } choice;
 
 struct dm_cuda_lt {
   cublasLtHandle_t handle;
-  choice choices[SHAPES];
+  choice choices[CUDA_SHAPES];
   int count, next;
 };
 
 /* The objects of one call, in column-major order: its first operand is our B. */
-typedef struct call {
+typedef struct cuda_call {
   cublasLtMatmulDesc_t operation;
   cublasLtMatrixLayout_t c, a, b;
   cublasLtMatmulPreference_t preference;
-} call;
+} cuda_call;
 
-static void call_close(call *x) {
+static void call_close(cuda_call *x) {
   if (x->preference) (void)cublasLtMatmulPreferenceDestroy(x->preference);
   if (x->c) (void)cublasLtMatrixLayoutDestroy(x->c);
   if (x->a) (void)cublasLtMatrixLayoutDestroy(x->a);
@@ -409,42 +412,43 @@ static void call_close(call *x) {
   if (x->operation) (void)cublasLtMatmulDescDestroy(x->operation);
 }
 
-static dm_status layout_of(dm_cuda *gpu, dm_view view, cudaDataType type,
-                           cublasLtMatrixLayout_t *layout) {
+static dm_status cuda_layout_of(dm_cuda *gpu, dm_view view, cudaDataType type,
+                                cublasLtMatrixLayout_t *layout) {
   DM_CUBLAS(gpu, cublasLtMatrixLayoutCreate(layout, type, (uint64_t)view.cols, (uint64_t)view.rows,
                                             dm_cuda_leading(view)));
   return DM_OK;
 }
 
-static dm_status call_open(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, call *x) {
+static dm_status call_open(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, cuda_call *x) {
   const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
   DM_CUBLAS(gpu, cublasLtMatmulDescCreate(&x->operation, dm_cuda_compute(gpu, t), t->scale));
-  DM_TRY(layout_of(gpu, c, t->out, &x->c));
-  DM_TRY(layout_of(gpu, a, t->in, &x->a));
-  return layout_of(gpu, b, t->in, &x->b);
+  DM_TRY(cuda_layout_of(gpu, c, t->out, &x->c));
+  DM_TRY(cuda_layout_of(gpu, a, t->in, &x->a));
+  return cuda_layout_of(gpu, b, t->in, &x->b);
 }
 
-static uint32_t alignment_of(dm_view view) {
+static uint32_t cuda_alignment_of(dm_view view) {
   uint32_t alignment = 256;
   while ((uintptr_t)view.base % alignment) alignment /= 2;
   return alignment;
 }
 
-static shape shape_of(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  shape s;
+static cuda_shape cuda_shape_of(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                bool accumulate) {
+  cuda_shape s;
   memset(&s, 0, sizeof s); /* shapes are compared as bytes */
   s.dtype = a.dtype;
   s.m = c.rows, s.n = c.cols, s.k = a.cols;
   const dm_view views[3] = {c, a, b};
   for (int i = 0; i < 3; i++) {
     s.stride[i] = dm_cuda_leading(views[i]);
-    s.alignment[i] = alignment_of(views[i]);
+    s.alignment[i] = cuda_alignment_of(views[i]);
   }
   s.accumulate = accumulate, s.operand = gpu->operand;
   return s;
 }
 
-static dm_status prefer(dm_cuda *gpu, const shape *s, call *x) {
+static dm_status prefer(dm_cuda *gpu, const cuda_shape *s, cuda_call *x) {
   DM_CUBLAS(gpu, cublasLtMatmulPreferenceCreate(&x->preference));
   const uint64_t workspace = (uint64_t)gpu->workspace_bytes;
   /* Partial sums of blocks are added in a fixed order, or k is not split. */
@@ -468,8 +472,8 @@ static dm_status prefer(dm_cuda *gpu, const shape *s, call *x) {
 }
 
 /* Finds the library's first proposal for S. */
-static dm_status choose(dm_cuda *gpu, const shape *s, call *x,
-                        const cublasLtMatmulAlgo_t **algorithm) {
+static dm_status cuda_choose(dm_cuda *gpu, const cuda_shape *s, cuda_call *x,
+                             const cublasLtMatmulAlgo_t **algorithm) {
   dm_cuda_lt *lt = gpu->lt;
   for (int i = 0; i < lt->count; i++)
     if (memcmp(&lt->choices[i].of, s, sizeof *s) == 0) {
@@ -483,20 +487,21 @@ static dm_status choose(dm_cuda *gpu, const shape *s, call *x,
                                                 x->preference, 1, &result, &found));
   if (found == 0) return dm_fail(DM_E_DEVICE, "cuBLASLt has no algorithm for this product");
   choice *kept = &lt->choices[lt->next];
-  lt->next = (lt->next + 1) % SHAPES;
-  lt->count = (int)dm_min(lt->count + 1, SHAPES);
+  lt->next = (lt->next + 1) % CUDA_SHAPES;
+  lt->count = (int)dm_min(lt->count + 1, CUDA_SHAPES);
   *kept = (choice){.of = *s, .algorithm = result.algo};
   memcpy(&kept->of, s, sizeof *s);
   *algorithm = &kept->algorithm;
   return DM_OK;
 }
 
-static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate, call *x) {
+static dm_status cuda_cublas_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                      bool accumulate, cuda_call *x) {
   const dm_cuda_types *t = dm_cuda_types_of(a.dtype);
-  const shape s = shape_of(gpu, c, a, b, accumulate);
+  const cuda_shape s = cuda_shape_of(gpu, c, a, b, accumulate);
   const cublasLtMatmulAlgo_t *algorithm = NULL;
   DM_TRY(call_open(gpu, c, a, b, x));
-  DM_TRY(choose(gpu, &s, x, &algorithm));
+  DM_TRY(cuda_choose(gpu, &s, x, &algorithm));
   DM_CUBLAS(gpu, cublasLtMatmul(gpu->lt->handle, x->operation, t->one, b.base, x->b, a.base, x->a,
                                 accumulate ? t->one : t->zero, c.base, x->c, c.base, x->c,
                                 algorithm, gpu->workspace, (size_t)gpu->workspace_bytes,
@@ -504,7 +509,7 @@ static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
   return DM_OK;
 }
 
-static dm_status open(dm_cuda *gpu) {
+static dm_status cuda_cublas_open(dm_cuda *gpu) {
   DM_TRY(dm_cuda_need_workspace(gpu));
   DM_TRY(dm_buffer_table(1, &gpu->lt));
   DM_CUBLAS(gpu, cublasLtCreate(&gpu->lt->handle));
@@ -512,9 +517,9 @@ static dm_status open(dm_cuda *gpu) {
 }
 
 dm_status dm_cuda_product_lt(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  if (!gpu->lt) DM_TRY(open(gpu));
-  call x = {0};
-  dm_status status = multiply(gpu, c, a, b, accumulate, &x);
+  if (!gpu->lt) DM_TRY(cuda_cublas_open(gpu));
+  cuda_call x = {0};
+  dm_status status = cuda_cublas_multiply(gpu, c, a, b, accumulate, &x);
   call_close(&x);
   return status;
 }

@@ -45,7 +45,7 @@ static dm_status multiply_by_kernel(dm_cuda *gpu, dm_view c, dm_view a, dm_view 
 
 /* A complex product as a real one, by kernels of ours: their sums do not depend on how C is cut. B
  * is expanded in parts, in 128 MiB at most. */
-enum { DEEP = 512, WIDE = 8192 };
+enum { CUDA_GEMM_DEEP = 512, CUDA_GEMM_WIDE = 8192 };
 
 static dm_status multiply_expanded(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
   const dm_view to = dm_view_strided(gpu->pieces.memory, b.dtype, DM_DEVICE, 2 * b.rows, b.cols,
@@ -54,13 +54,15 @@ static dm_status multiply_expanded(dm_cuda *gpu, dm_view c, dm_view a, dm_view b
   return multiply_by_kernel(gpu, dm_view_parts(c), dm_view_parts(a), dm_view_parts(to), accumulate);
 }
 
-static dm_status multiply_parts(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
-  const int64_t stride = dm_device_stride(dm_min(b.cols, WIDE), b.dtype);
-  DM_TRY(
-      dm_cuda_grow(gpu, &gpu->pieces, 2 * dm_min(b.rows, DEEP) * stride * dm_dtype_size(b.dtype)));
-  for (int64_t j = 0; j < b.cols; j += WIDE)
-    for (int64_t k = 0; k < b.rows; k += DEEP) {
-      const int64_t depth = dm_min(DEEP, b.rows - k), width = dm_min(WIDE, b.cols - j);
+static dm_status cuda_gemm_multiply_parts(dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                          bool accumulate) {
+  const int64_t stride = dm_device_stride(dm_min(b.cols, CUDA_GEMM_WIDE), b.dtype);
+  DM_TRY(dm_cuda_grow(gpu, &gpu->pieces,
+                      2 * dm_min(b.rows, CUDA_GEMM_DEEP) * stride * dm_dtype_size(b.dtype)));
+  for (int64_t j = 0; j < b.cols; j += CUDA_GEMM_WIDE)
+    for (int64_t k = 0; k < b.rows; k += CUDA_GEMM_DEEP) {
+      const int64_t depth = dm_min(CUDA_GEMM_DEEP, b.rows - k),
+                    width = dm_min(CUDA_GEMM_WIDE, b.cols - j);
       DM_TRY(multiply_expanded(gpu, dm_view_sub(c, 0, j, c.rows, width),
                                dm_view_sub(a, 0, k, a.rows, depth),
                                dm_view_sub(b, k, j, depth, width), accumulate || k > 0));
@@ -68,14 +70,15 @@ static dm_status multiply_parts(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, b
   return DM_OK;
 }
 
-static dm_status multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+static dm_status cuda_gemm_multiply(dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                    bool accumulate) {
   DM_TRY(turn_to_rows(gpu, a.col_stride != 1 ? &a : &b)); /* at most one is by columns */
   if (a.cols == 0)
     return accumulate ? DM_OK : dm_cuda_zero_on(gpu, gpu->lanes[DM_COMPUTE].stream, c);
   if (gpu->splits && dm_dtype_real(a.dtype) == DM_F32)
     return dm_cuda_multiply_split(gpu, c, a, b, accumulate);
   const bool by_parts = gpu->tile > 0 && !gpu->kernel && dm_dtype_is_complex(a.dtype);
-  return by_parts ? multiply_parts(gpu, c, a, b, accumulate)
+  return by_parts ? cuda_gemm_multiply_parts(gpu, c, a, b, accumulate)
                   : multiply_by_kernel(gpu, c, a, b, accumulate);
 }
 
@@ -90,7 +93,7 @@ dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, boo
                        dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_context(multiply(gpu, c, a, b, accumulate),
+  DM_TRY(dm_context(cuda_gemm_multiply(gpu, c, a, b, accumulate),
                     "%s product of %lld x %lld x %lld (m, n, k)", dm_dtype_name(a.dtype),
                     (long long)c.rows, (long long)c.cols, (long long)a.cols));
   return dm_cuda_post(gpu, DM_COMPUTE, done);
@@ -144,11 +147,11 @@ typedef struct rule {
   unsigned types;
   int64_t least, below; /* elements of C: at least, and fewer than */
   int64_t depth;        /* largest k */
-  enum { ALWAYS, UNALIGNED, ADDING, REPRODUCIBLE } when;
+  enum { ANY_PRODUCT, UNALIGNED, ADDING, REPRODUCIBLE } when;
   dm_kernel_id kernel;
 } rule;
 
-#define ANY INT64_MAX
+#define NO_LIMIT INT64_MAX
 
 /* cuBLAS loses up to three quarters of its speed if rows are not multiples of 16 bytes, and must
  * cut C into small pieces to be reproducible; our own kernels do neither. It splits k, which ours
@@ -157,20 +160,20 @@ typedef struct rule {
  * below 2^28, it is at most 3 % faster, and a second of products does not make up for the 40 ms of
  * its first call. */
 static const rule rules[] = {
-    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
-    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
-    {DM_KERNEL_TF32, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_wgmma},
-    {DM_KERNEL_TF32 | DM_KERNEL_F64, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_mma},
-    {DM_KERNEL_F32, 1, ANY, ANY, REPRODUCIBLE, DM_KERNEL_warp_tile},
-    {DM_KERNEL_I8, 1, 1 << 23, ANY, UNALIGNED, DM_KERNEL_mma},
-    {DM_KERNEL_HALF, 1, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
-    {DM_KERNEL_TF32, 1 << 19, ANY, ANY, UNALIGNED, DM_KERNEL_wgmma},
-    {DM_KERNEL_TF32, 1 << 24, ANY, ANY, ADDING, DM_KERNEL_wgmma},
-    {DM_KERNEL_F64, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_mma},
-    {DM_KERNEL_F32, 1 << 22, 1 << 28, ANY, ALWAYS, DM_KERNEL_warp_tile},
-    {DM_KERNEL_I8, 1 << 20, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
-    {DM_KERNEL_HALF, 1 << 22, ANY, ANY, ALWAYS, DM_KERNEL_wgmma},
-    {DM_KERNEL_HALF, 1, 1 << 22, 512, ALWAYS, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, NO_LIMIT, NO_LIMIT, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF | DM_KERNEL_I8, 1, NO_LIMIT, NO_LIMIT, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_TF32, 1, NO_LIMIT, NO_LIMIT, REPRODUCIBLE, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32 | DM_KERNEL_F64, 1, NO_LIMIT, NO_LIMIT, REPRODUCIBLE, DM_KERNEL_mma},
+    {DM_KERNEL_F32, 1, NO_LIMIT, NO_LIMIT, REPRODUCIBLE, DM_KERNEL_warp_tile},
+    {DM_KERNEL_I8, 1, 1 << 23, NO_LIMIT, UNALIGNED, DM_KERNEL_mma},
+    {DM_KERNEL_HALF, 1, NO_LIMIT, NO_LIMIT, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32, 1 << 19, NO_LIMIT, NO_LIMIT, UNALIGNED, DM_KERNEL_wgmma},
+    {DM_KERNEL_TF32, 1 << 24, NO_LIMIT, NO_LIMIT, ADDING, DM_KERNEL_wgmma},
+    {DM_KERNEL_F64, 1 << 22, NO_LIMIT, NO_LIMIT, ANY_PRODUCT, DM_KERNEL_mma},
+    {DM_KERNEL_F32, 1 << 22, 1 << 28, NO_LIMIT, ANY_PRODUCT, DM_KERNEL_warp_tile},
+    {DM_KERNEL_I8, 1 << 20, NO_LIMIT, NO_LIMIT, ANY_PRODUCT, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF, 1 << 22, NO_LIMIT, NO_LIMIT, ANY_PRODUCT, DM_KERNEL_wgmma},
+    {DM_KERNEL_HALF, 1, 1 << 22, 512, ANY_PRODUCT, DM_KERNEL_wgmma},
 };
 
 /* Includes the columns: cuBLAS is as slow if only their number is unaligned. */

@@ -8,33 +8,33 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { PATH = 1024 };
+enum { CUDA_PATH = 1024 };
 
-static void *open_in(const char *folder, const char *name, int major) {
-  char path[PATH];
+static void *cuda_open_in(const char *folder, const char *name, int major) {
+  char path[CUDA_PATH];
   const int length = snprintf(path, sizeof path, "%slib%s.so.%d", folder, name, major);
-  return length < PATH ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  return length < CUDA_PATH ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
 /* FILE is "PACKAGES/damier/FILE": looks where pip installs NVIDIA's packages. */
 static void *open_beside(const char *file, const char *name, int major) {
-  char folder[PATH];
+  char folder[CUDA_PATH];
   const char *slash = memrchr(file, '/', strlen(file));
   const char *above = slash ? memrchr(file, '/', (size_t)(slash - file)) : NULL;
   const int length = above ? (int)(above - file) : 0;
   if (!above) return NULL;
   snprintf(folder, sizeof folder, "%.*s/nvidia/cu%d/lib/", length, file, major);
-  void *library = open_in(folder, name, major);
+  void *library = cuda_open_in(folder, name, major);
   if (library) return library;
   snprintf(folder, sizeof folder, "%.*s/nvidia/cublas/lib/", length, file); /* before CUDA 13 */
-  return open_in(folder, name, major);
+  return cuda_open_in(folder, name, major);
 }
 
 /* Beside this library, or beside the program. */
 static void *open_in_packages(const char *name, int major) {
   static const char here = 0;
   Dl_info object;
-  char program[PATH];
+  char program[CUDA_PATH];
   void *library = NULL;
   if (dladdr(&here, &object)) library = open_beside(object.dli_fname, name, major);
   const ssize_t length = library ? 0 : readlink("/proc/self/exe", program, sizeof program - 1);
@@ -44,8 +44,8 @@ static void *open_in_packages(const char *name, int major) {
 }
 
 void *dm_cuda_library_open(const char *name, int major) {
-  void *library = open_in("", name, major);
-  if (!library) library = open_in(DM_CUDA_LIBRARIES "/", name, major);
+  void *library = cuda_open_in("", name, major);
+  if (!library) library = cuda_open_in(DM_CUDA_LIBRARIES "/", name, major);
   return library ? library : open_in_packages(name, major);
 }
 
@@ -56,7 +56,7 @@ void *dm_cuda_library_open(const char *name, int major) {
 #define DM_TEXT_OF(number) DM_TEXT(number)
 #define DM_TEXT(number) #number
 
-static void *find(const char *library, const char *symbol) {
+static void *cuda_find(const char *library, const char *symbol) {
   void *loaded = dm_cuda_library_open(library, CUBLAS_VER_MAJOR);
   return loaded ? dlsym(loaded, symbol) : NULL;
 }
@@ -64,7 +64,7 @@ static void *find(const char *library, const char *symbol) {
 /* dlsym returns an object pointer; POSIX guarantees that this conversion works. */
 #define PASS_ON(library, name, missing, ...)                                                       \
   __typeof__(&name) call;                                                                          \
-  *(void **)&call = find(library, #name);                                                          \
+  *(void **)&call = cuda_find(library, #name);                                                     \
   return call ? call(__VA_ARGS__) : (missing)
 
 #define BLAS(name, ...) PASS_ON("cublas", name, CUBLAS_STATUS_NOT_INITIALIZED, __VA_ARGS__)

@@ -15,44 +15,45 @@ enum { EXTREMES = DM_RESIDUE_LINE_EXTREMES };
 _Static_assert((int)DM_LINE_SUMS == (int)DM_RESIDUE_LINE_SUMS, "the kernel's sums");
 
 /* Clears COUNT 8-byte numbers after SKIP such numbers in device memory. */
-static dm_status make_room(dm_cuda *gpu, int64_t skip, int64_t count, char **device) {
+static dm_status cuda_make_room(dm_cuda *gpu, int64_t skip, int64_t count, char **device) {
   DM_TRY(dm_cuda_grow(gpu, &gpu->vectors, 8 * (skip + count)));
   *device = (char *)gpu->vectors.memory + 8 * skip;
   DM_CUDA(gpu, cudaMemsetAsync(*device, 0, (size_t)(8 * count), gpu->side));
   return DM_OK;
 }
 
-static dm_status fetch(dm_cuda *gpu, const char *device, int64_t count, uint64_t *host) {
+static dm_status cuda_lines_fetch(dm_cuda *gpu, const char *device, int64_t count, uint64_t *host) {
   DM_CUDA(gpu,
           cudaMemcpyAsync(host, device, (size_t)(8 * count), cudaMemcpyDeviceToHost, gpu->side));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
   return DM_OK;
 }
 
-static double number_of(uint64_t bits) {
+static double cuda_number_of(uint64_t bits) {
   double number;
   memcpy(&number, &bits, sizeof number);
   return number;
 }
 
 /* Decodes the kernel's bits. */
-static void take_extremes(const uint64_t *found, int64_t lines, double *extremes) {
+static void cuda_take_extremes(const uint64_t *found, int64_t lines, double *extremes) {
   const uint64_t infinite = (uint64_t)0x7ff << 52;
   for (int64_t l = 0; l < lines; l++) {
-    const double largest = number_of(found[EXTREMES * l]), old = extremes[2 * l];
-    const double least = -number_of(infinite - found[EXTREMES * l + 1]);
+    const double largest = cuda_number_of(found[EXTREMES * l]), old = extremes[2 * l];
+    const double least = -cuda_number_of(infinite - found[EXTREMES * l + 1]);
     if (!(largest <= old)) extremes[2 * l] = largest;
     if (least > extremes[2 * l + 1]) extremes[2 * l + 1] = least;
   }
 }
 
-static dm_status find_extremes(dm_cuda *gpu, dm_view lines, double *extremes, uint64_t *found) {
+static dm_status cuda_find_extremes(dm_cuda *gpu, dm_view lines, double *extremes,
+                                    uint64_t *found) {
   const int64_t count = EXTREMES * lines.rows;
   char *device;
-  DM_TRY(make_room(gpu, 0, count, &device));
+  DM_TRY(cuda_make_room(gpu, 0, count, &device));
   DM_CUDA(gpu, dm_kernels_residue_extremes(lines, (uint64_t *)(void *)device, gpu->side));
-  DM_TRY(fetch(gpu, device, count, found));
-  take_extremes(found, lines.rows, extremes);
+  DM_TRY(cuda_lines_fetch(gpu, device, count, found));
+  cuda_take_extremes(found, lines.rows, extremes);
   return DM_OK;
 }
 
@@ -63,19 +64,19 @@ dm_status dm_cuda_extremes(dm_backend *backend, dm_view matrix, bool by_row, dou
   DM_FREED void *found = NULL;
   DM_TRY(dm_cuda_enter(gpu));
   DM_TRY(dm_buffer_alloc(8 * EXTREMES * lines.rows, &found));
-  return find_extremes(gpu, lines, extremes, found);
+  return cuda_find_extremes(gpu, lines, extremes, found);
 }
 
-static dm_status find_sums(dm_cuda *gpu, dm_view lines, const double *extremes, int64_t *sums,
-                           uint64_t *found) {
+static dm_status cuda_find_sums(dm_cuda *gpu, dm_view lines, const double *extremes, int64_t *sums,
+                                uint64_t *found) {
   const int64_t count = DM_LINE_SUMS * lines.rows;
   char *device;
-  DM_TRY(make_room(gpu, 2 * lines.rows, count, &device));
+  DM_TRY(cuda_make_room(gpu, 2 * lines.rows, count, &device));
   DM_CUDA(gpu, cudaMemcpyAsync(gpu->vectors.memory, extremes, (size_t)(16 * lines.rows),
                                cudaMemcpyHostToDevice, gpu->side));
   DM_CUDA(gpu, dm_kernels_residue_sums(lines, gpu->vectors.memory, dm_line_depths,
                                        (int64_t *)(void *)device, gpu->side));
-  DM_TRY(fetch(gpu, device, count, found));
+  DM_TRY(cuda_lines_fetch(gpu, device, count, found));
   for (int64_t i = 0; i < count; i++) sums[i] += (int64_t)found[i];
   return DM_OK;
 }
@@ -89,5 +90,5 @@ dm_status dm_cuda_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
   DM_FREED void *found = NULL;
   DM_TRY(dm_cuda_enter(gpu));
   DM_TRY(dm_buffer_alloc(8 * DM_LINE_SUMS * lines.rows, &found));
-  return find_sums(gpu, lines, extremes, sums, found);
+  return cuda_find_sums(gpu, lines, extremes, sums, found);
 }

@@ -30,40 +30,46 @@ dm_status dm_cuda_enter(const dm_cuda *gpu) {
  * several threads that touch huge pages, which the driver then registers, are four times as fast.
  */
 
-enum { THREADS = 4, LEAST = 4 << 20, HUGE = 2 << 20, PAGE = 4096, PIECE = 4 << 20 };
+enum {
+  CUDA_THREADS = 4,
+  CUDA_LEAST = 4 << 20,
+  HUGE = 2 << 20,
+  CUDA_PAGE = 4096,
+  CUDA_PIECE = 4 << 20
+};
 
-typedef struct pages {
+typedef struct cuda_pages {
   char *memory;
   size_t bytes;
   atomic_size_t next;
-} pages;
+} cuda_pages;
 
 static bool pins_by_threads(size_t bytes) {
-  return bytes >= LEAST;
+  return bytes >= CUDA_LEAST;
 }
 
-static size_t whole(size_t bytes) {
+static size_t cuda_whole(size_t bytes) {
   return (bytes + HUGE - 1) / HUGE * HUGE;
 }
 
 static void touch(void *context) {
-  pages *p = context;
+  cuda_pages *p = context;
   for (;;) {
-    const size_t begin = atomic_fetch_add(&p->next, PIECE);
+    const size_t begin = atomic_fetch_add(&p->next, CUDA_PIECE);
     if (begin >= p->bytes) return;
-    const size_t end = dm_min(begin + PIECE, p->bytes);
-    for (size_t i = begin; i < end; i += PAGE) ((volatile char *)p->memory)[i] = 0;
+    const size_t end = dm_min(begin + CUDA_PIECE, p->bytes);
+    for (size_t i = begin; i < end; i += CUDA_PAGE) ((volatile char *)p->memory)[i] = 0;
   }
 }
 
 /* Zeroed memory; cudaErrorMemoryAllocation: out of memory. */
-static cudaError_t pin(size_t bytes, void **memory) {
-  const size_t size = whole(bytes);
+static cudaError_t cuda_pin(size_t bytes, void **memory) {
+  const size_t size = cuda_whole(bytes);
   void *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED) return cudaErrorMemoryAllocation;
   (void)madvise(made, size, MADV_HUGEPAGE); /* without huge pages it is only slower */
-  pages all = {.memory = made, .bytes = size};
-  (void)dm_fork_join(THREADS, touch, &all);
+  cuda_pages all = {.memory = made, .bytes = size};
+  (void)dm_fork_join(CUDA_THREADS, touch, &all);
   cudaError_t error = cudaHostRegister(made, size, cudaHostRegisterPortable);
   if (error == cudaSuccess)
     *memory = made;
@@ -74,13 +80,14 @@ static cudaError_t pin(size_t bytes, void **memory) {
 
 static void unpin(void *memory, size_t bytes) {
   (void)cudaHostUnregister(memory);
-  (void)munmap(memory, whole(bytes));
+  (void)munmap(memory, cuda_whole(bytes));
 }
 
 /* ---- allocations ---- */
 
 /* Reports the bytes needed and free; other failures are GPU errors. */
-static dm_status refused(const dm_cuda *gpu, cudaError_t error, dm_space space, int64_t bytes) {
+static dm_status cuda_refused(const dm_cuda *gpu, cudaError_t error, dm_space space,
+                              int64_t bytes) {
   const char *call = space == DM_DEVICE ? "cudaMalloc" : "cudaHostAlloc";
   if (error != cudaErrorMemoryAllocation)
     return dm_cuda_error(gpu, error, call, __FILE__, __LINE__, __func__);
@@ -100,16 +107,17 @@ static dm_status refused(const dm_cuda *gpu, cudaError_t error, dm_space space, 
                  "this GPU, may hold the rest");
 }
 
-static dm_status take(const dm_cuda *gpu, dm_space space, int64_t bytes, void **memory) {
+static dm_status cuda_memory_take(const dm_cuda *gpu, dm_space space, int64_t bytes,
+                                  void **memory) {
   DM_TRY(dm_cuda_enter(gpu));
   const size_t size = (size_t)dm_max(bytes, 1);
   cudaError_t error = space == DM_DEVICE      ? cudaMalloc(memory, size)
-                      : pins_by_threads(size) ? pin(size, memory)
+                      : pins_by_threads(size) ? cuda_pin(size, memory)
                                               : cudaHostAlloc(memory, size, cudaHostAllocPortable);
-  return error == cudaSuccess ? DM_OK : refused(gpu, error, space, bytes);
+  return error == cudaSuccess ? DM_OK : cuda_refused(gpu, error, space, bytes);
 }
 
-static void give(const dm_cuda_block *block) {
+static void cuda_give(const dm_cuda_block *block) {
   if (block->space == DM_DEVICE)
     (void)cudaFree(block->memory);
   else if (pins_by_threads(block->bytes))
@@ -134,7 +142,7 @@ static void drop_kept(dm_cuda *gpu, size_t most) {
     }
     *at = block->next;
     bytes -= block->bytes;
-    give(block);
+    cuda_give(block);
     free(block);
   }
 }
@@ -170,11 +178,11 @@ int64_t dm_cuda_kept_bytes(const dm_cuda *gpu) {
 }
 
 static dm_status take_anew(dm_cuda *gpu, dm_space space, int64_t bytes, void **memory) {
-  dm_status status = take(gpu, space, bytes, memory);
+  dm_status status = cuda_memory_take(gpu, space, bytes, memory);
   if (!status || !gpu->kept) return status;
   dm_status_free(status);
   drop_kept(gpu, 0);
-  return take(gpu, space, bytes, memory);
+  return cuda_memory_take(gpu, space, bytes, memory);
 }
 
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
@@ -208,7 +216,7 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
     *at = block->next;
     (void)cudaSetDevice(gpu->index);
     if (keep_block(gpu, block)) return;
-    give(block);
+    cuda_give(block);
     free(block);
     return;
   }
@@ -219,7 +227,7 @@ void dm_cuda_release_all(dm_cuda *gpu) {
   while (gpu->blocks) {
     dm_cuda_block *block = gpu->blocks;
     gpu->blocks = block->next;
-    give(block);
+    cuda_give(block);
     free(block);
   }
 }
@@ -268,7 +276,7 @@ typedef struct band {
   int64_t width, rows, pitch;
 } band;
 
-static band band_of(dm_view view) {
+static band cuda_band_of(dm_view view) {
   const int64_t size = dm_dtype_size(view.dtype);
   band b = {.base = view.base,
             .width = view.cols * size,
@@ -297,7 +305,7 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
   if (dm_view_is_empty(src)) return DM_OK;
   const enum cudaMemcpyKind kind = kinds[src.space][dst.space];
 
-  band to = band_of(dst), from = band_of(src);
+  band to = cuda_band_of(dst), from = cuda_band_of(src);
   if (to.rows != from.rows) { /* one side is packed, the other is not */
     const int64_t width = to.rows > from.rows ? to.width : from.width;
     to = band_cut(to, width);
@@ -315,7 +323,7 @@ dm_status dm_cuda_copy_on(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_vie
 }
 
 /* Copies within one space to another type. */
-static dm_status convert(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src) {
+static dm_status cuda_convert(dm_cuda *gpu, cudaStream_t stream, dm_view dst, dm_view src) {
   if (src.space == DM_HOST)
     dm_copy(dst, src, false);
   else
@@ -329,7 +337,7 @@ dm_status dm_cuda_copy(dm_backend *backend, dm_view dst, dm_view src, dm_event *
   const bool outward = src.space == DM_DEVICE && dst.space == DM_HOST;
   const dm_cuda_lane_name lane = outward ? DM_OUTWARD : DM_INWARD;
   if (dst.dtype != src.dtype)
-    DM_TRY(convert(gpu, gpu->lanes[lane].stream, dst, src));
+    DM_TRY(cuda_convert(gpu, gpu->lanes[lane].stream, dst, src));
   else
     DM_TRY(dm_cuda_copy_on(gpu, gpu->lanes[lane].stream, dst, src));
   return dm_cuda_post(gpu, lane, done);
@@ -361,7 +369,7 @@ dm_status dm_cuda_copy_runs(dm_backend *backend, dm_view dst, dm_view src, const
 
 dm_status dm_cuda_zero_on(dm_cuda *gpu, cudaStream_t stream, dm_view view) {
   if (dm_view_is_empty(view)) return DM_OK;
-  const band b = band_of(view);
+  const band b = cuda_band_of(view);
   if (b.rows > 1 && b.pitch <= gpu->pitch_limit) {
     DM_CUDA(gpu,
             cudaMemset2DAsync(b.base, (size_t)b.pitch, 0, (size_t)b.width, (size_t)b.rows, stream));

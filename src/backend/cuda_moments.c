@@ -10,17 +10,17 @@ typedef struct vectors {
   char *at;
 } vectors;
 
-static int64_t room(int64_t count) {
+static int64_t cuda_room(int64_t count) {
   return dm_round_up(8 * count, 256);
 }
 
 /* Copies COUNT numbers to the device and sets *VECTOR to their address there; NULL stays. */
-static dm_status put(vectors *v, const double **vector, int64_t count) {
+static dm_status cuda_put(vectors *v, const double **vector, int64_t count) {
   if (!*vector) return DM_OK;
   DM_CUDA(v->gpu, cudaMemcpyAsync(v->at, *vector, (size_t)(8 * count), cudaMemcpyHostToDevice,
                                   v->gpu->side));
   *vector = (const double *)(void *)v->at;
-  v->at += room(count);
+  v->at += cuda_room(count);
   return DM_OK;
 }
 
@@ -35,13 +35,14 @@ dm_status dm_cuda_moments(dm_backend *backend, dm_view matrix, const dm_moments_
   const int64_t scratch = dm_round_up(dm_kernels_moments_scratch(lines, parts), 256);
   *first = INT64_MAX;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors,
-                      dm_max(DM_CUDA_SUMS_LEAST, scratch + room(1) + room(DM_MOMENTS * width) +
-                                                     room(lines.rows) + room(lines.cols))));
-  char *const at = (char *)gpu->vectors.memory + scratch, *const found = at + room(1);
-  vectors v = {gpu, found + room(DM_MOMENTS * width)};
-  DM_TRY(put(&v, &weights, lines.rows));
-  DM_TRY(put(&v, &powers, lines.cols));
+  DM_TRY(dm_cuda_grow(
+      gpu, &gpu->vectors,
+      dm_max(DM_CUDA_SUMS_LEAST, scratch + cuda_room(1) + cuda_room(DM_MOMENTS * width) +
+                                     cuda_room(lines.rows) + cuda_room(lines.cols))));
+  char *const at = (char *)gpu->vectors.memory + scratch, *const found = at + cuda_room(1);
+  vectors v = {gpu, found + cuda_room(DM_MOMENTS * width)};
+  DM_TRY(cuda_put(&v, &weights, lines.rows));
+  DM_TRY(cuda_put(&v, &powers, lines.cols));
   const dm_moments_work work = {.matrix = lines,
                                 .gaps = *how->gaps,
                                 .weights = weights,
@@ -71,15 +72,15 @@ dm_status dm_cuda_center(dm_backend *backend, dm_view to, dm_view from, const dm
   const int64_t lines = c->lines == DM_ROW_LINES ? from.rows : from.cols;
   const int64_t weights = c->weight_lines == DM_ROW_LINES ? from.rows : from.cols;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_grow(
-      gpu, &gpu->vectors,
-      dm_max(DM_CUDA_SUMS_LEAST, 2 * room(c->parts * lines) + 2 * room(lines) + room(weights))));
+  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors,
+                      dm_max(DM_CUDA_SUMS_LEAST, 2 * cuda_room(c->parts * lines) +
+                                                     2 * cuda_room(lines) + cuda_room(weights))));
   vectors v = {gpu, gpu->vectors.memory};
-  DM_TRY(put(&v, &c->shift, c->parts * lines));
-  DM_TRY(put(&v, &c->fill, c->parts * lines));
-  DM_TRY(put(&v, &c->factor, lines));
-  DM_TRY(put(&v, &c->power, lines));
-  DM_TRY(put(&v, &c->weight, weights));
+  DM_TRY(cuda_put(&v, &c->shift, c->parts * lines));
+  DM_TRY(cuda_put(&v, &c->fill, c->parts * lines));
+  DM_TRY(cuda_put(&v, &c->factor, lines));
+  DM_TRY(cuda_put(&v, &c->power, lines));
+  DM_TRY(cuda_put(&v, &c->weight, weights));
   DM_CUDA(gpu, dm_kernels_center(&work));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
   return DM_OK;
@@ -91,12 +92,13 @@ dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
   dm_pairs there = *of;
   int64_t found = 0;
   DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(dm_cuda_grow(gpu, &gpu->vectors,
-                      dm_max(DM_CUDA_SUMS_LEAST, room(1) + room(c.rows) + room(c.cols))));
+  DM_TRY(dm_cuda_grow(
+      gpu, &gpu->vectors,
+      dm_max(DM_CUDA_SUMS_LEAST, cuda_room(1) + cuda_room(c.rows) + cuda_room(c.cols))));
   char *const at = gpu->vectors.memory;
-  vectors v = {gpu, at + room(1)};
-  DM_TRY(put(&v, &there.exponents[0], c.rows));
-  DM_TRY(put(&v, &there.exponents[1], c.cols));
+  vectors v = {gpu, at + cuda_room(1)};
+  DM_TRY(cuda_put(&v, &there.exponents[0], c.rows));
+  DM_TRY(cuda_put(&v, &there.exponents[1], c.cols));
   DM_CUDA(gpu, cudaMemsetAsync(at, 0, sizeof found, gpu->side));
   DM_CUDA(gpu, dm_kernels_pairs(c, &there, form, (int64_t *)(void *)at, gpu->side));
   DM_CUDA(gpu, cudaMemcpyAsync(&found, at, sizeof found, cudaMemcpyDeviceToHost, gpu->side));

@@ -35,17 +35,17 @@ dm_status dm_cuda_open_residues(dm_cuda *gpu) {
 
 /* ---- products ---- */
 
-typedef struct parts {
+typedef struct cuda_parts {
   dm_cuda *gpu;
   cudaStream_t stream;
   dm_residue_product product; /* without panels */
   int64_t each;               /* columns of C per column of B */
   dm_exponents exponents;
-} parts;
+} cuda_parts;
 
 /* Multiplies A(., k to k + depth) B(k to k + depth, .): both views cover these k. A is real, see
  * dm_residue_split. */
-static dm_status multiply_part(const parts *p, dm_view a, dm_view b, bool accumulate) {
+static dm_status cuda_multiply_part(const cuda_parts *p, dm_view a, dm_view b, bool accumulate) {
   const int count = p->gpu->moduli.count;
   const int64_t cols = p->each * b.cols;
   char *room = p->gpu->residues.memory;
@@ -68,27 +68,28 @@ static dm_status multiply_part(const parts *p, dm_view a, dm_view b, bool accumu
 }
 
 /* Parts of k, as equal as cache lines allow. */
-static int64_t depth_of(int64_t k) {
+static int64_t cuda_depth_of(int64_t k) {
   return dm_round_up(dm_ceil_div(k, dm_ceil_div(k, DM_RESIDUES_SPLIT)), DM_RESIDUES_ROW);
 }
 
-static dm_status multiply(const parts *p, dm_view a, dm_view b, bool accumulate) {
+static dm_status cuda_residues_multiply(const cuda_parts *p, dm_view a, dm_view b,
+                                        bool accumulate) {
   const int count = p->gpu->moduli.count;
-  const int64_t k = a.cols, depth = depth_of(k);
+  const int64_t k = a.cols, depth = cuda_depth_of(k);
   DM_TRY(dm_cuda_grow(p->gpu, &p->gpu->residues,
                       dm_residue_panel_bytes(count, a.rows, dm_min(k, depth)) +
                           dm_residue_panel_bytes(count, p->each * b.cols, dm_min(k, depth))));
   for (int64_t at = 0; at < k; at += depth) {
     const int64_t deep = dm_min(depth, k - at);
-    DM_TRY(multiply_part(p, dm_view_sub(a, 0, at, a.rows, deep),
-                         dm_view_sub(b, at / p->each, 0, deep / p->each, b.cols),
-                         accumulate || at > 0));
+    DM_TRY(cuda_multiply_part(p, dm_view_sub(a, 0, at, a.rows, deep),
+                              dm_view_sub(b, at / p->each, 0, deep / p->each, b.cols),
+                              accumulate || at > 0));
   }
   return DM_OK;
 }
 
 /* A view of all accumulators of C, including gaps. */
-static dm_view all_of(const dm_cuda *gpu, dm_view c, int64_t plane) {
+static dm_view cuda_all_of(const dm_cuda *gpu, dm_view c, int64_t plane) {
   c.cols += (gpu->moduli.count - 1) * plane;
   return c;
 }
@@ -97,23 +98,23 @@ dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plan
                                     dm_view b, bool accumulate, dm_exponents exponents,
                                     dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  const parts p = {.gpu = gpu,
-                   .stream = gpu->lanes[DM_COMPUTE].stream,
-                   .product = {.c = c.base,
-                               .row_stride = c.row_stride,
-                               .plane = plane,
-                               .processors = gpu->processors,
-                               .stream = gpu->lanes[DM_COMPUTE].stream},
-                   .each = dm_dtype_is_complex(b.dtype) ? 2 : 1,
-                   .exponents = exponents};
+  const cuda_parts p = {.gpu = gpu,
+                        .stream = gpu->lanes[DM_COMPUTE].stream,
+                        .product = {.c = c.base,
+                                    .row_stride = c.row_stride,
+                                    .plane = plane,
+                                    .processors = gpu->processors,
+                                    .stream = gpu->lanes[DM_COMPUTE].stream},
+                        .each = dm_dtype_is_complex(b.dtype) ? 2 : 1,
+                        .exponents = exponents};
   DM_TRY(dm_cuda_enter(gpu));
   if (gpu->moduli.count == 0) return dm_fail(DM_E_BUG, "a product of residues without moduli");
   if (a.cols > 0)
-    DM_TRY(dm_context(multiply(&p, dm_view_parts(a), b, accumulate),
+    DM_TRY(dm_context(cuda_residues_multiply(&p, dm_view_parts(a), b, accumulate),
                       "product of %lld x %lld x %lld (m, n, k) by residues", (long long)c.rows,
                       (long long)c.cols, (long long)a.cols));
   else if (!accumulate)
-    DM_TRY(dm_cuda_zero_on(gpu, p.stream, all_of(gpu, c, plane)));
+    DM_TRY(dm_cuda_zero_on(gpu, p.stream, cuda_all_of(gpu, c, plane)));
   return dm_cuda_post(gpu, DM_COMPUTE, done);
 }
 

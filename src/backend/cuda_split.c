@@ -8,9 +8,9 @@
 #include "core/checked.h"
 #include "kernels/split_kernels.h"
 
-enum { ALIGNED = 128, HALF = 2 /* bytes of f16 */ };
+enum { CUDA_ALIGNED = 128, HALF = 2 /* bytes of f16 */ };
 
-_Static_assert(DM_SPLIT_ROW *HALF == ALIGNED, "rows of parts begin aligned");
+_Static_assert(DM_SPLIT_ROW *HALF == CUDA_ALIGNED, "rows of parts begin aligned");
 
 dm_status dm_cuda_open_split(dm_cuda *gpu) {
   gpu->splits = gpu->mode.splits;
@@ -21,20 +21,21 @@ dm_status dm_cuda_open_split(dm_cuda *gpu) {
 }
 
 /* Layout of the scratch memory for products of one depth of k. */
-typedef struct room {
+typedef struct cuda_split_room {
   int64_t lines, rows, cols;       /* offsets: ranges of the columns of B, exponents, ... */
   int64_t few_rows, few_cols;      /* ... lists of rows and columns, ... */
   int64_t a, a_bytes, b, b_bytes;  /* ... and parts, with the bytes of each */
   int64_t a_stride, b_stride, all; /* elements from row to row; bytes in all */
-} room;
+} cuda_split_room;
 
-static room room_of(int64_t m, int64_t n, int64_t k) {
-  room r = {.a_stride = dm_round_up(k, DM_SPLIT_ROW), .b_stride = dm_round_up(n, DM_SPLIT_ROW)};
+static cuda_split_room room_of(int64_t m, int64_t n, int64_t k) {
+  cuda_split_room r = {.a_stride = dm_round_up(k, DM_SPLIT_ROW),
+                       .b_stride = dm_round_up(n, DM_SPLIT_ROW)};
   r.rows = r.lines + n * (int64_t)sizeof(dm_split_line);
   r.cols = r.rows + m * (int64_t)sizeof(int32_t);
   r.few_rows = r.cols + n * (int64_t)sizeof(int32_t);
   r.few_cols = r.few_rows + m * (int64_t)sizeof(int32_t);
-  r.a = dm_round_up(r.few_cols + n * (int64_t)sizeof(int32_t), ALIGNED);
+  r.a = dm_round_up(r.few_cols + n * (int64_t)sizeof(int32_t), CUDA_ALIGNED);
   r.a_bytes = m * r.a_stride * HALF;
   r.b = r.a + 2 * r.a_bytes;
   r.b_bytes = k * r.b_stride * HALF;
@@ -53,9 +54,10 @@ static dm_split_parts parts_at(char *memory, int64_t at, int64_t bytes, int64_t 
 }
 
 /* C and A are real; complex B has half the columns. */
-static dm_status multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool accumulate) {
+static dm_status cuda_split_multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
+                                          bool accumulate) {
   cudaStream_t stream = gpu->lanes[DM_COMPUTE].stream;
-  const room r = room_of(c.rows, c.cols, a.cols);
+  const cuda_split_room r = room_of(c.rows, c.cols, a.cols);
   char *memory = gpu->scratch.memory;
   dm_split_count *count = gpu->natively.memory;
   dm_split_line *lines = (dm_split_line *)(void *)(memory + r.lines);
@@ -96,8 +98,9 @@ dm_status dm_cuda_multiply_split(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, 
   DM_TRY(dm_cuda_grow(gpu, &gpu->scratch, room_of(c.rows, c.cols, depth).all));
   for (int64_t at = 0; at < k; at += depth) {
     const int64_t deep = dm_min(depth, k - at);
-    DM_TRY(multiply_part(gpu, c, dm_view_sub(a, 0, at, a.rows, deep),
-                         dm_view_sub(b, at / each, 0, deep / each, b.cols), accumulate || at > 0));
+    DM_TRY(cuda_split_multiply_part(gpu, c, dm_view_sub(a, 0, at, a.rows, deep),
+                                    dm_view_sub(b, at / each, 0, deep / each, b.cols),
+                                    accumulate || at > 0));
   }
   return DM_OK;
 }

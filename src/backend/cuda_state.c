@@ -56,7 +56,7 @@ dm_status dm_cuda_order(dm_cuda *gpu, cudaStream_t from, cudaStream_t to) {
 
 enum { LANE_BITS = 2 };
 
-static void complete(dm_cuda_lane *lane, uint64_t number) {
+static void cuda_state_complete(dm_cuda_lane *lane, uint64_t number) {
   if (number > lane->completed) lane->completed = number;
 }
 
@@ -68,7 +68,7 @@ dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name name, dm_event *done) {
     DM_CUDA(gpu, cudaEventCreateWithFlags(event, cudaEventDisableTiming));
   } else if (number > DM_CUDA_RING && number - DM_CUDA_RING > lane->completed) {
     DM_CUDA(gpu, cudaEventSynchronize(*event)); /* it still marks unfinished work */
-    complete(lane, number - DM_CUDA_RING);
+    cuda_state_complete(lane, number - DM_CUDA_RING);
   }
   DM_CUDA(gpu, cudaEventRecord(*event, lane->stream));
   lane->posted = number;
@@ -77,7 +77,8 @@ dm_status dm_cuda_post(dm_cuda *gpu, dm_cuda_lane_name name, dm_event *done) {
 }
 
 /* *lane is NULL if the work is known to be done. */
-static dm_status find(dm_cuda *gpu, dm_event event, dm_cuda_lane **lane, uint64_t *number) {
+static dm_status cuda_state_find(dm_cuda *gpu, dm_event event, dm_cuda_lane **lane,
+                                 uint64_t *number) {
   *lane = NULL;
   if (event == 0) return DM_OK;
   const uint64_t name = event & ((1u << LANE_BITS) - 1);
@@ -92,7 +93,7 @@ dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
   dm_cuda_lane *lane;
   uint64_t number;
-  DM_TRY(find(gpu, event, &lane, &number));
+  DM_TRY(cuda_state_find(gpu, event, &lane, &number));
   *done = true;
   if (!lane) return DM_OK;
   cudaError_t answer = cudaEventQuery(lane->ring[number % DM_CUDA_RING]);
@@ -103,7 +104,7 @@ dm_status dm_cuda_test(dm_backend *backend, dm_event event, bool *done) {
   }
   if (answer != cudaSuccess)
     return dm_cuda_error(gpu, answer, "cudaEventQuery", __FILE__, __LINE__, __func__);
-  complete(lane, number);
+  cuda_state_complete(lane, number);
   return DM_OK;
 }
 
@@ -111,9 +112,9 @@ dm_status dm_cuda_wait(dm_backend *backend, dm_event event) {
   dm_cuda *gpu = dm_cuda_of(backend);
   dm_cuda_lane *lane;
   uint64_t number;
-  DM_TRY(find(gpu, event, &lane, &number));
+  DM_TRY(cuda_state_find(gpu, event, &lane, &number));
   if (!lane) return DM_OK;
   DM_CUDA(gpu, cudaEventSynchronize(lane->ring[number % DM_CUDA_RING]));
-  complete(lane, number);
+  cuda_state_complete(lane, number);
   return DM_OK;
 }

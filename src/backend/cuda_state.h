@@ -217,8 +217,8 @@ enum { DM_CUDA_SUMS_LEAST = 4 << 20 }; /* smallest area in bytes: growing waits 
 dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void *y,
                         double *squares);
 dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares);
-dm_status dm_cuda_checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
-                           uint64_t *sum);
+dm_status dm_cuda_checksum(dm_backend *backend, dm_view matrix, dm_element_place place,
+                           bool subtract, uint64_t *sum);
 dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                        int64_t row, int64_t col);
 

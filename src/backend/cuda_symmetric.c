@@ -15,10 +15,10 @@
  * full, or k is divided. */
 
 enum {
-  LARGE = 8192,
-  SIDE = 512, /* of squares, which are computed in full */
+  CUDA_SYMMETRIC_LARGE = 8192,
+  CUDA_SIDE = 512, /* of squares, which are computed in full */
   SIDE_OF_LARGE = 256,
-  SMALL = 2 * SIDE
+  SMALL = 2 * CUDA_SIDE
 };
 
 typedef struct half_product {
@@ -65,8 +65,8 @@ static dm_status need_beside(dm_cuda *gpu, cudaStream_t in) {
 }
 
 static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t in) {
-  half_product h = {gpu, p, SIDE, {gpu->whole, gpu->whole}};
-  if (p->c.rows < LARGE) return post_batches(&h);
+  half_product h = {gpu, p, CUDA_SIDE, {gpu->whole, gpu->whole}};
+  if (p->c.rows < CUDA_SYMMETRIC_LARGE) return post_batches(&h);
   DM_TRY(need_beside(gpu, in));
   h.side = SIDE_OF_LARGE;
   h.handles[1] = gpu->whole_beside;
@@ -87,7 +87,7 @@ static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t
 enum {
   LANE_BYTES = 64 << 20, /* of all lanes together */
   MOST_LANES = 64,
-  WAVES = 4,          /* tiles for each multiprocessor, ... */
+  CUDA_WAVES = 4,     /* tiles for each multiprocessor, ... */
   WAVES_OF_SMALL = 8, /* ... of elements of up to 32 bits */
   LEAST_PIECE = 512,  /* of k */
 };
@@ -111,21 +111,22 @@ static bool is_small(dm_dtype dtype) {
 
 /* Of a C with few strips they are low, for the sake of its half; of a large one high enough to fill
  * the GPU with few lanes. From a sweep on an H200. */
-static int64_t strip_of(const dm_whole_product *p) {
+static int64_t cuda_strip_of(const dm_whole_product *p) {
   const int64_t n = p->c.rows;
   const bool of_short = dm_dtype_size(p->a.dtype) < 4;
   if (n * n < (of_short ? LEAST_HALF_OF_SHORT : LEAST_HALF) / p->a.cols) return n;
-  if (!is_small(p->a.dtype) || (n > 512 && n <= 1024)) return SIDE / 2;
-  if (n <= 512) return of_short ? SIDE / 2 : SIDE / 4;
-  return !of_short || n <= 2048 ? SIDE : 2 * SIDE;
+  if (!is_small(p->a.dtype) || (n > 512 && n <= 1024)) return CUDA_SIDE / 2;
+  if (n <= 512) return of_short ? CUDA_SIDE / 2 : CUDA_SIDE / 4;
+  return !of_short || n <= 2048 ? CUDA_SIDE : 2 * CUDA_SIDE;
 }
 
 /* Tiles of cuBLAS's kernels in one lane. */
-static int64_t tiles_of(int64_t n, int64_t strip) {
-  enum { TILE = 128 };
+static int64_t cuda_tiles_of(int64_t n, int64_t strip) {
+  enum { CUDA_TILE = 128 };
   int64_t tiles = 0;
   for (int64_t i = 0; i < n; i += strip)
-    tiles += dm_ceil_div(dm_min(strip, n - i), TILE) * dm_ceil_div(dm_min(n, i + strip), TILE);
+    tiles +=
+        dm_ceil_div(dm_min(strip, n - i), CUDA_TILE) * dm_ceil_div(dm_min(n, i + strip), CUDA_TILE);
   return tiles;
 }
 
@@ -133,13 +134,13 @@ static int64_t tiles_of(int64_t n, int64_t strip) {
 static bool divide_depth(dm_cuda *gpu, const dm_whole_product *p, deep_product *d) {
   const int64_t n = p->c.rows, k = p->a.cols, row = dm_round_up(n, 32);
   const dm_dtype sum = dm_compute_sum(p->a.dtype);
-  const int64_t longest = p->piece, strip = strip_of(p);
+  const int64_t longest = p->piece, strip = cuda_strip_of(p);
   if (n > DM_DEEP_COLUMNS || dm_dtype_is_integer(p->a.dtype)) return false;
   if (longest > 0 ? k <= longest : strip >= n || !dm_whole_is_deep(n, k) || k < 2 * LEAST_PIECE)
     return false;
   const int64_t fit = LANE_BYTES / (n * row * dm_dtype_size(sum));
-  const int64_t waves = is_small(p->a.dtype) ? WAVES_OF_SMALL : WAVES;
-  const int64_t filled = dm_ceil_div(waves * gpu->processors, tiles_of(n, strip));
+  const int64_t waves = is_small(p->a.dtype) ? WAVES_OF_SMALL : CUDA_WAVES;
+  const int64_t filled = dm_ceil_div(waves * gpu->processors, cuda_tiles_of(n, strip));
   const int64_t lanes = dm_min(dm_min(fit, dm_min(MOST_LANES, filled)), k / LEAST_PIECE);
   if (lanes < (longest > 0 ? 1 : 2)) return false;
   const int64_t rounds = longest > 0 ? dm_ceil_div(k, lanes * longest) : 1;

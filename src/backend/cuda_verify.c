@@ -18,7 +18,8 @@ static int64_t wide_size(dm_dtype dtype) {
   return dm_dtype_is_complex(dtype) ? 16 : 8;
 }
 
-static dm_status probe(dm_cuda *gpu, dm_view m, const void *x, void *y, double *squares) {
+static dm_status cuda_verify_probe(dm_cuda *gpu, dm_view m, const void *x, void *y,
+                                   double *squares) {
   const int64_t wide = wide_size(m.dtype), parts = dm_kernels_probe_parts(m, gpu->processors);
   const int64_t x_room = dm_round_up(m.cols * wide, 256), counts[2] = {m.rows * wide / 8, m.rows};
   void *const to[2] = {y, squares};
@@ -45,7 +46,7 @@ dm_status dm_cuda_probe(dm_backend *backend, dm_view matrix, const void *x, void
   dm_cuda *gpu = dm_cuda_of(backend);
   if (matrix.space == DM_HOST) return dm_host_probe_parallel(matrix, x, y, squares);
   DM_TRY(dm_cuda_enter(gpu));
-  return probe(gpu, matrix, x, y, squares);
+  return cuda_verify_probe(gpu, matrix, x, y, squares);
 }
 
 dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares) {
@@ -61,8 +62,8 @@ dm_status dm_cuda_scan(dm_backend *backend, dm_view matrix, double *col_squares)
   return DM_OK;
 }
 
-dm_status dm_cuda_checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
-                           uint64_t *sum) {
+dm_status dm_cuda_checksum(dm_backend *backend, dm_view matrix, dm_element_place place,
+                           bool subtract, uint64_t *sum) {
   dm_cuda *gpu = dm_cuda_of(backend);
   DM_TRY(dm_cuda_enter(gpu));
   if (matrix.dtype == DM_C128) {
@@ -87,20 +88,20 @@ dm_status dm_cuda_fill(dm_backend *backend, dm_view view, const dm_generator *ge
 /* Vectors that accumulate on the GPU, and are added to the caller's when all are fetched: there is
  * no wait for each one. */
 
-enum { MOST = 256 }; /* most pending vectors */
+enum { CUDA_MOST = 256 }; /* most pending vectors */
 
 /* Numbers at OFFSET of the area, to be added to TO. */
-typedef struct pending {
+typedef struct cuda_pending {
   void *to;
   int64_t count, offset;
   bool is_whole;
-} pending;
+} cuda_pending;
 
 struct dm_cuda_pending {
   dm_cuda_area area;
   int64_t used; /* bytes */
   int count;
-  pending of[MOST];
+  cuda_pending of[CUDA_MOST];
 };
 
 static void add_f64(double *to, const double *from, int64_t count) {
@@ -112,11 +113,11 @@ static void add_u64(uint64_t *to, const uint64_t *from, int64_t count) {
   for (int64_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-static dm_status fetch(dm_cuda *gpu, const dm_cuda_pending *all, char *host) {
+static dm_status cuda_verify_fetch(dm_cuda *gpu, const dm_cuda_pending *all, char *host) {
   DM_CUDA(gpu, cudaMemcpyAsync(host, all->area.memory, (size_t)all->used, cudaMemcpyDeviceToHost,
                                gpu->side));
   DM_CUDA(gpu, cudaStreamSynchronize(gpu->side));
-  for (const pending *one = all->of; one < all->of + all->count; one++) {
+  for (const cuda_pending *one = all->of; one < all->of + all->count; one++) {
     const void *sums = host + one->offset;
     if (one->is_whole)
       add_u64(one->to, sums, one->count);
@@ -137,51 +138,51 @@ dm_status dm_cuda_settle(dm_backend *backend) {
     return DM_OK;
   }
   dm_status status = dm_buffer_alloc(all->used, &host);
-  if (!status) status = fetch(gpu, all, host);
+  if (!status) status = cuda_verify_fetch(gpu, all, host);
   all->count = 0;
   all->used = 0;
   return status;
 }
 
-static int64_t bytes_of(int64_t count) {
+static int64_t cuda_bytes_of(int64_t count) {
   return dm_round_up(8 * count, 256);
 }
 
-static dm_status make_room(dm_cuda *gpu, int64_t bytes) {
+static dm_status cuda_verify_make_room(dm_cuda *gpu, int64_t bytes) {
   dm_cuda_pending *all = gpu->pending;
-  if (all->count + 2 > MOST || all->used + bytes > all->area.bytes)
+  if (all->count + 2 > CUDA_MOST || all->used + bytes > all->area.bytes)
     DM_TRY(dm_cuda_settle(&gpu->base));
   return dm_cuda_grow(gpu, &all->area, dm_max(DM_CUDA_SUMS_LEAST, bytes));
 }
 
-static void *find(const dm_cuda_pending *all, const void *to, int64_t count) {
-  for (const pending *one = all->of + all->count; one-- > all->of;)
+static void *cuda_verify_find(const dm_cuda_pending *all, const void *to, int64_t count) {
+  for (const cuda_pending *one = all->of + all->count; one-- > all->of;)
     if (one->to == to && one->count == count) return (char *)all->area.memory + one->offset;
   return NULL;
 }
 
-static dm_status begin(dm_cuda *gpu, void *to, int64_t count, bool is_whole, void **device) {
+static dm_status cuda_begin(dm_cuda *gpu, void *to, int64_t count, bool is_whole, void **device) {
   dm_cuda_pending *all = gpu->pending;
-  *device = to ? find(all, to, count) : NULL;
+  *device = to ? cuda_verify_find(all, to, count) : NULL;
   if (!to || *device) return DM_OK;
   *device = (char *)all->area.memory + all->used;
   DM_CUDA(gpu, cudaMemsetAsync(*device, 0, (size_t)(8 * count), gpu->side));
-  all->of[all->count++] = (pending){to, count, all->used, is_whole};
-  all->used += bytes_of(count);
+  all->of[all->count++] = (cuda_pending){to, count, all->used, is_whole};
+  all->used += cuda_bytes_of(count);
   return DM_OK;
 }
 
 dm_status dm_cuda_pending_open(dm_cuda *gpu) {
   if (!gpu->pending) DM_TRY(dm_buffer_table(1, &gpu->pending));
-  return make_room(gpu, 0);
+  return cuda_verify_make_room(gpu, 0);
 }
 
 dm_status dm_cuda_pending_add(dm_cuda *gpu, void *const to[2], const int64_t count[2],
                               bool is_whole, void *device[2]) {
   if (!gpu->pending) DM_TRY(dm_buffer_table(1, &gpu->pending));
-  DM_TRY(make_room(gpu, bytes_of(count[0]) + bytes_of(count[1])));
-  DM_TRY(begin(gpu, to[0], count[0], is_whole, &device[0]));
-  return begin(gpu, to[1], count[1], false, &device[1]);
+  DM_TRY(cuda_verify_make_room(gpu, cuda_bytes_of(count[0]) + cuda_bytes_of(count[1])));
+  DM_TRY(cuda_begin(gpu, to[0], count[0], is_whole, &device[0]));
+  return cuda_begin(gpu, to[1], count[1], false, &device[1]);
 }
 
 /* Sums and dot products on the GPU; host memory uses the host's functions. Synchronous, and ahead
@@ -240,7 +241,7 @@ struct dm_cuda_loading {
 };
 
 /* An error here recurs at the launch, which reports it. */
-static void *load(void *argument) {
+static void *cuda_load(void *argument) {
   const dm_cuda_loading *l = argument;
   if (cudaSetDevice(l->device) == cudaSuccess) {
     (void)dm_kernels_checksum_load(l->types[0]);
@@ -260,7 +261,7 @@ dm_status dm_cuda_expect_sums(dm_backend *backend, dm_dtype operands, dm_dtype c
   dm_cuda_loading *new;
   DM_TRY(dm_buffer_table(1, &new));
   *new = (dm_cuda_loading){.device = gpu->index, .types = {operands, c}};
-  if (pthread_create(&new->thread, NULL, load, new) == 0)
+  if (pthread_create(&new->thread, NULL, cuda_load, new) == 0)
     gpu->loading = new;
   else
     free(new);

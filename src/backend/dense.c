@@ -153,16 +153,16 @@ static dm_status dense_round(int64_t rows, int64_t size, double *p, const dm_den
 
 dm_status dm_dense_orthonormalise(int64_t rows, int64_t size, double *p,
                                   const dm_dense_beside *beside) {
-  enum { ROUNDS = 2, MOST = 8 };
+  enum { DENSE_ROUNDS = 2, DENSE_MOST = 8 };
   DM_FREED double *m = NULL;
   int good = 0;
   DM_TRY(dm_buffer_table(rows * rows, &m));
-  for (int round = 0; round < MOST && good < ROUNDS; round++) {
+  for (int round = 0; round < DENSE_MOST && good < DENSE_ROUNDS; round++) {
     bool shifted;
     DM_TRY(dense_round(rows, size, p, beside, m, &shifted));
     good = shifted ? 0 : good + 1;
   }
-  return good == ROUNDS ? DM_OK : dm_fail(DM_E_BUG, "vectors of a basis stay dependent");
+  return good == DENSE_ROUNDS ? DM_OK : dm_fail(DM_E_BUG, "vectors of a basis stay dependent");
 }
 
 dm_status dm_dense_orthogonality(int64_t rows, int64_t size, const double *p, double *loss) {

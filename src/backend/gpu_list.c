@@ -25,16 +25,16 @@ static bool next_word(const char **text, char word[DM_GPU_TEXT]) {
   return true;
 }
 
-enum { NONE = -1, SEVERAL = -2 };
+enum { GPU_LIST_NONE = -1, SEVERAL = -2 };
 
 /* The index in LIST that WORD names, or how many it names instead. */
-static int find(const dm_gpu_list *list, const char *word) {
+static int gpu_list_find(const dm_gpu_list *list, const char *word) {
   int64_t index;
-  int found = NONE;
-  if (dm_parse_count(word, &index)) return index < list->count ? (int)index : NONE;
+  int found = GPU_LIST_NONE;
+  if (dm_parse_count(word, &index)) return index < list->count ? (int)index : GPU_LIST_NONE;
   for (int i = 0; i < list->count; i++)
     if (strncmp(word, "GPU-", 4) == 0 && strncmp(list->gpu[i].id, word, strlen(word)) == 0)
-      found = found == NONE ? i : SEVERAL;
+      found = found == GPU_LIST_NONE ? i : SEVERAL;
   return found;
 }
 
@@ -45,7 +45,7 @@ static void hide(dm_gpu_list *list, const char *visible) {
   char word[DM_GPU_TEXT];
   list->count = 0;
   while (next_word(&visible, word) && list->count < DM_GPUS) {
-    const int at = find(&all, word);
+    const int at = gpu_list_find(&all, word);
     const bool part = strncmp(word, "MIG-", 4) == 0;
     if (at < 0 && !part) return;
     dm_listed_gpu *gpu = &list->gpu[list->count++];
@@ -62,13 +62,13 @@ void dm_gpu_list_hide(dm_gpu_list *list) {
   if (visible) hide(list, visible);
 }
 
-static dm_status absent(const dm_gpu_list *list, const char *word) {
+static dm_status gpu_list_absent(const dm_gpu_list *list, const char *word) {
   char range[48] = "no GPU is visible";
   if (list->count > 0) snprintf(range, sizeof range, "those visible are 0 to %d", list->count - 1);
   return dm_hint(dm_fail(DM_E_DEVICE, "there is no GPU %s: %s", word, range), "%s", hidden_hint);
 }
 
-static dm_status take_number(dm_gpu_list *list, const char *wanted, int64_t number) {
+static dm_status gpu_list_take_number(dm_gpu_list *list, const char *wanted, int64_t number) {
   if (number < 1)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' GPUs cannot multiply", wanted),
                    "none multiplies on the CPU");
@@ -82,7 +82,7 @@ static dm_status take_number(dm_gpu_list *list, const char *wanted, int64_t numb
   return DM_OK;
 }
 
-static bool is_name(const char *word) {
+static bool gpu_list_is_name(const char *word) {
   const bool is_id = strncmp(word, "GPU-", 4) == 0;
   return word[0] && (is_id || strspn(word, "0123456789") == strlen(word));
 }
@@ -92,18 +92,18 @@ dm_status dm_gpu_list_restrict(dm_gpu_list *list, const char *wanted) {
   char word[DM_GPU_TEXT];
   int64_t number;
   bool taken[DM_GPUS] = {false};
-  if (dm_parse_count(wanted, &number)) return take_number(list, wanted, number);
+  if (dm_parse_count(wanted, &number)) return gpu_list_take_number(list, wanted, number);
   list->count = 0;
   if (strcmp(wanted, "none") == 0) return DM_OK;
   for (const char *rest = wanted; next_word(&rest, word);) {
-    if (!is_name(word))
+    if (!gpu_list_is_name(word))
       return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a GPU", word),
                      "a number of GPUs; a list such as 0,2 or GPU-5a...,GPU-07...; or none");
-    const int at = find(&all, word);
+    const int at = gpu_list_find(&all, word);
     if (at == SEVERAL)
       return dm_hint(dm_fail(DM_E_USAGE, "the UUIDs of several GPUs begin with %s", word),
                      "nvidia-smi -L lists GPUs with their UUIDs");
-    if (at < 0) return absent(&all, word);
+    if (at < 0) return gpu_list_absent(&all, word);
     if (taken[at]) return dm_fail(DM_E_USAGE, "GPU %s is named twice", word);
     taken[at] = true;
     list->gpu[list->count++] = all.gpu[at];
@@ -129,7 +129,7 @@ void dm_gpu_few_queues(void) {
 /* ---- the few functions of NVML in use, by name: not every toolkit has its header ---- */
 
 enum { CLOCK_SM = 1, SENSOR_GPU = 0 }; /* values of nvmlClockType_t and nvmlTemperatureSensors_t */
-enum { MOST_LINKS = 18 };
+enum { GPU_LIST_MOST_LINKS = 18 };
 
 /* Function pointers and dlsym: through memory, as POSIX suggests. */
 static bool find_function(void *library, const char *name, void *function) {
@@ -228,7 +228,7 @@ typedef int asks_number(void *device, unsigned *value);
 typedef int asks_link(void *device, unsigned link, unsigned *value);
 
 /* 0 if unknown. */
-static unsigned number(const dm_nvml *nvml, const char *name) {
+static unsigned gpu_list_number(const dm_nvml *nvml, const char *name) {
   asks_number *ask;
   unsigned value = 0;
   return find_function(nvml->library, name, &ask) && ask(nvml->device, &value) == 0 ? value : 0;
@@ -240,7 +240,7 @@ static int count_links(const dm_nvml *nvml, unsigned *version) {
   int count = 0;
   *version = 0;
   if (!find_function(nvml->library, "nvmlDeviceGetNvLinkState", &state)) return 0;
-  for (unsigned i = 0; i < MOST_LINKS; i++) {
+  for (unsigned i = 0; i < GPU_LIST_MOST_LINKS; i++) {
     unsigned up = 0;
     if (state(nvml->device, i, &up) != 0 || !up) continue;
     count++;
@@ -252,8 +252,8 @@ static int count_links(const dm_nvml *nvml, unsigned *version) {
 
 static void describe_links(const dm_nvml *nvml, dm_nvml_facts *facts) {
   unsigned version;
-  const unsigned generation = number(nvml, "nvmlDeviceGetMaxPcieLinkGeneration");
-  const unsigned width = number(nvml, "nvmlDeviceGetMaxPcieLinkWidth");
+  const unsigned generation = gpu_list_number(nvml, "nvmlDeviceGetMaxPcieLinkGeneration");
+  const unsigned width = gpu_list_number(nvml, "nvmlDeviceGetMaxPcieLinkWidth");
   size_t used = 0;
   facts->nvlinks = count_links(nvml, &version);
   if (facts->nvlinks > 0)
@@ -277,7 +277,7 @@ void dm_nvml_describe(const char *uuid, dm_nvml_facts *facts) {
   if (find_function(nvml.library, "nvmlDeviceGetMaxClockInfo", &clock) &&
       clock(nvml.device, CLOCK_SM, &mhz) == 0)
     facts->clock = 1e6 * mhz;
-  facts->power = 1e-3 * number(&nvml, "nvmlDeviceGetEnforcedPowerLimit");
+  facts->power = 1e-3 * gpu_list_number(&nvml, "nvmlDeviceGetEnforcedPowerLimit");
   describe_links(&nvml, facts);
   dm_nvml_close(&nvml);
 }

@@ -31,12 +31,12 @@ typedef struct helper {
   cudaError_t (*dot)(const dm_dot_product *work);
 } helper;
 
-#define TRANSPOSE(name, ...) [DM_KERNEL_##name] = {.transpose = dm_kernels_##name},
-#define ADD(name, ...) [DM_KERNEL_##name] = {.add = dm_kernels_##name},
-#define DOT(name, ...) [DM_KERNEL_##name] = {.dot = dm_kernels_##name},
+#define HARNESS_TRANSPOSE(name, ...) [DM_KERNEL_##name] = {.transpose = dm_kernels_##name},
+#define HARNESS_ADD(name, ...) [DM_KERNEL_##name] = {.add = dm_kernels_##name},
+#define HARNESS_DOT(name, ...) [DM_KERNEL_##name] = {.dot = dm_kernels_##name},
 static const helper helpers[DM_KERNEL_COUNT] = {
     [DM_KERNEL_cublas] = {0}, /* no helper; the lists may be empty */
-    DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
+    DM_TRANSPOSE_LIST(HARNESS_TRANSPOSE) DM_ADD_LIST(HARNESS_ADD) DM_DOT_LIST(HARNESS_DOT)};
 
 dm_status dm_harness_open(dm_backend *backend, dm_harness **harness) {
   dm_harness *l;
@@ -242,8 +242,8 @@ dm_status dm_harness_finish(dm_harness *harness, double *seconds) {
 /* The harness's check: the correct result, and a kernel's distance from it. */
 
 /* Allocates the reference in one piece of memory and copies its row numbers there. */
-static dm_status lay_out(dm_harness *harness, const dm_harness_work *work, const int64_t *rows,
-                         int64_t count) {
+static dm_status harness_lay_out(dm_harness *harness, const dm_harness_work *work,
+                                 const int64_t *rows, int64_t count) {
   const int64_t parts = dm_dtype_is_complex(work->out.dtype) ? 2 : 1;
   const int64_t places = count * work->out.cols * parts, room = dm_round_up(count * 8, 256);
   DM_TRY(dm_cuda_grow(harness->gpu, &harness->expected, room + 3 * places * 8));
@@ -281,7 +281,7 @@ static cudaError_t compute(const dm_reference *reference, const dm_harness_work 
 dm_status dm_harness_expect(dm_harness *harness, const dm_harness_work *work, const int64_t *rows,
                             int64_t count) {
   DM_TRY(dm_cuda_enter(harness->gpu));
-  DM_TRY(lay_out(harness, work, rows, count));
+  DM_TRY(harness_lay_out(harness, work, rows, count));
   DM_CUDA(harness->gpu, compute(&harness->reference, work));
   DM_CUDA(harness->gpu, cudaStreamSynchronize(harness->stream));
   return DM_OK;
@@ -302,7 +302,7 @@ dm_status dm_harness_judge(dm_harness *harness, dm_view out, double *errors) {
 }
 
 /* 0 if unknown. */
-static int attribute(const dm_cuda *gpu, enum cudaDeviceAttr wanted) {
+static int harness_attribute(const dm_cuda *gpu, enum cudaDeviceAttr wanted) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, wanted, gpu->index) == cudaSuccess) return value;
   (void)cudaGetLastError();
@@ -316,17 +316,17 @@ dm_status dm_harness_limits_of(dm_backend *backend, dm_harness_limits *limits) {
   DM_CUDA(gpu, cudaMemGetInfo(&available, &total));
   *limits = (dm_harness_limits){
       .capability = gpu->capability,
-      .processors = attribute(gpu, cudaDevAttrMultiProcessorCount),
-      .threads = attribute(gpu, cudaDevAttrMaxThreadsPerMultiProcessor),
-      .blocks = attribute(gpu, cudaDevAttrMaxBlocksPerMultiprocessor),
-      .registers = attribute(gpu, cudaDevAttrMaxRegistersPerMultiprocessor),
-      .shared = attribute(gpu, cudaDevAttrMaxSharedMemoryPerMultiprocessor),
-      .shared_of_block = attribute(gpu, cudaDevAttrMaxSharedMemoryPerBlockOptin),
-      .threads_of_block = attribute(gpu, cudaDevAttrMaxThreadsPerBlock),
-      .l2 = attribute(gpu, cudaDevAttrL2CacheSize),
+      .processors = harness_attribute(gpu, cudaDevAttrMultiProcessorCount),
+      .threads = harness_attribute(gpu, cudaDevAttrMaxThreadsPerMultiProcessor),
+      .blocks = harness_attribute(gpu, cudaDevAttrMaxBlocksPerMultiprocessor),
+      .registers = harness_attribute(gpu, cudaDevAttrMaxRegistersPerMultiprocessor),
+      .shared = harness_attribute(gpu, cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+      .shared_of_block = harness_attribute(gpu, cudaDevAttrMaxSharedMemoryPerBlockOptin),
+      .threads_of_block = harness_attribute(gpu, cudaDevAttrMaxThreadsPerBlock),
+      .l2 = harness_attribute(gpu, cudaDevAttrL2CacheSize),
       .memory = (int64_t)total,
-      .clock = 1e3 * attribute(gpu, cudaDevAttrClockRate), /* kHz */
-      .memory_clock = 1e3 * attribute(gpu, cudaDevAttrMemoryClockRate),
-      .memory_width = attribute(gpu, cudaDevAttrGlobalMemoryBusWidth)};
+      .clock = 1e3 * harness_attribute(gpu, cudaDevAttrClockRate), /* kHz */
+      .memory_clock = 1e3 * harness_attribute(gpu, cudaDevAttrMemoryClockRate),
+      .memory_width = harness_attribute(gpu, cudaDevAttrGlobalMemoryBusWidth)};
   return DM_OK;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define NAME(name, ...) #name,
-static const char *const names[] = {"auto", DM_KERNEL_OTHERS(NAME) DM_KERNEL_LIST(NAME) NULL};
+static const char *const kernel_list_names[] = {"auto",
+                                                DM_KERNEL_OTHERS(NAME) DM_KERNEL_LIST(NAME) NULL};
 
 #define OURS(kernel, kinds, oldest, newest, sum, scratch, text, price)                             \
   [DM_KERNEL_##kernel] = {.id = DM_KERNEL_##kernel,                                                \
@@ -39,7 +40,7 @@ static const dm_kernel registry[DM_KERNEL_COUNT] = {DM_KERNEL_LIST(OURS) DM_KERN
     OTHERS) DM_TRANSPOSE_LIST(TRANSPOSE) DM_ADD_LIST(ADD) DM_DOT_LIST(DOT)};
 
 const char *const *dm_cuda_kernels(void) {
-  return names;
+  return kernel_list_names;
 }
 
 const dm_kernel *dm_cuda_registry(void) {
@@ -52,7 +53,7 @@ const dm_kernel *dm_cuda_find_kernel(const char *name) {
   return NULL;
 }
 
-static bool refuse(const char **why, const char *reason) {
+static bool kernel_list_refuse(const char **why, const char *reason) {
   if (why) *why = reason;
   return false;
 }
@@ -60,24 +61,28 @@ static bool refuse(const char **why, const char *reason) {
 bool dm_cuda_takes(const char *name, dm_dtype work, const dm_compute *compute, const char **why) {
   const dm_kernel *kernel = dm_cuda_find_kernel(name);
   if (!kernel && strcmp(name, "auto") != 0)
-    return refuse(why, "the cuda backend has no kernel of this name");
-  if (work >= DM_DTYPE_COUNT) return refuse(why, "this is not an element type");
-  if (work == DM_I32) return refuse(why, "i32 is a type of sums: matrices of i8 are multiplied");
+    return kernel_list_refuse(why, "the cuda backend has no kernel of this name");
+  if (work >= DM_DTYPE_COUNT) return kernel_list_refuse(why, "this is not an element type");
+  if (work == DM_I32)
+    return kernel_list_refuse(why, "i32 is a type of sums: matrices of i8 are multiplied");
   if (dm_dtype_real(work) != compute->work)
-    return refuse(why, "TF32 shortens the significands of f32 and c64 only");
+    return kernel_list_refuse(why, "TF32 shortens the significands of f32 and c64 only");
   if (compute->moduli > 0 && !kernel) return true;
-  if (compute->moduli > 0) return refuse(why, "products of residues have a kernel of their own");
+  if (compute->moduli > 0)
+    return kernel_list_refuse(why, "products of residues have a kernel of their own");
   if (compute->splits && !kernel) return true;
-  if (compute->splits) return refuse(why, "products of split operands have a kernel of their own");
-  if (compute->finish != DM_NO_FINISH) return refuse(why, "only the CPU does such products");
+  if (compute->splits)
+    return kernel_list_refuse(why, "products of split operands have a kernel of their own");
+  if (compute->finish != DM_NO_FINISH)
+    return kernel_list_refuse(why, "only the CPU does such products");
   const bool shortened = compute->operand == DM_TF32;
   if (!kernel || dm_cuda_multiplies(kernel, work, shortened ? DM_TF32 : (dm_operand)work))
     return true;
   if (shortened && dm_kernel_takes(kernel, (dm_operand)work))
-    return refuse(why, "it multiplies in full precision");
+    return kernel_list_refuse(why, "it multiplies in full precision");
   if (work == DM_F32 && dm_kernel_takes(kernel, DM_TF32))
-    return refuse(why, "it multiplies f32 in TF32 only: --compute tf32");
-  return refuse(why, "it was not written for this type");
+    return kernel_list_refuse(why, "it multiplies f32 in TF32 only: --compute tf32");
+  return kernel_list_refuse(why, "it was not written for this type");
 }
 
 void dm_cuda_copies(const char *name, dm_dtype work, const dm_compute *compute, int *of_a,

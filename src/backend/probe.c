@@ -10,62 +10,63 @@
 #include "core/elementary.h"
 #include "core/wide_vectors.h"
 
-enum { RUN = 512, LANES = 8 };
+enum { PROBE_RUN = 512, PROBE_LANES = 8 };
 
 /* Independent partial sums in explicit vectors: the compiler reorders no sum, and multiplies
  * without branches. */
-typedef double four __attribute__((vector_size(4 * sizeof(double))));
-typedef int64_t masks __attribute__((vector_size(4 * sizeof(int64_t))));
-typedef struct lanes {
-  four low, high;
-} lanes;
+typedef double backend_probe_four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t probe_masks __attribute__((vector_size(4 * sizeof(int64_t))));
+typedef struct probe_lanes {
+  backend_probe_four low, high;
+} probe_lanes;
 
-DM_INLINE double sum_lanes(const lanes *v) {
+DM_INLINE double sum_lanes(const probe_lanes *v) {
   return ((v->low[0] + v->low[1]) + (v->low[2] + v->low[3])) +
          ((v->high[0] + v->high[1]) + (v->high[2] + v->high[3]));
 }
 
 /* Targets of a run's sums; NORM and SQUARE may be NULL. */
-typedef struct target {
+typedef struct probe_target {
   double *y, *square, *norm;
-} target;
+} probe_target;
 
 typedef struct partial {
-  four sums, squares, norms;
+  backend_probe_four sums, squares, norms;
 } partial;
 
 /* Adds COUNT elements; missing ones count as 0. NORMS and SIZES != NULL are constants in every
  * caller, so the compiler drops unused sums. */
 DM_INLINE void probe_four(const double *m, const double *x, const double *sizes, size_t count,
                           bool norms, partial *to) {
-  four mi = {0}, xi = {0}, size = {0};
+  backend_probe_four mi = {0}, xi = {0}, size = {0};
   memcpy(&mi, m, count * sizeof *m);
   memcpy(&xi, x, count * sizeof *x);
   if (sizes) memcpy(&size, sizes, count * sizeof *sizes);
   /* 0 * NaN is not 0: columns with x = 0 are masked. */
-  const four p = (four)((masks)(mi * xi) & (xi != 0.0)), r = sizes ? mi * size : mi;
+  const backend_probe_four p = (backend_probe_four)((probe_masks)(mi * xi) & (xi != 0.0)),
+                           r = sizes ? mi * size : mi;
   to->sums += p;
   to->squares += p * p;
   if (norms) to->norms += r * r;
 }
 
 DM_INLINE void probe_real_run(const double *m, const double *x, const double *sizes, int64_t count,
-                              bool norms, target to) {
+                              bool norms, probe_target to) {
   partial low = {0}, high = {0};
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES) {
+  for (; i + PROBE_LANES <= count; i += PROBE_LANES) {
     probe_four(m + i, x + i, sizes ? sizes + i : NULL, 4, norms, &low);
     probe_four(m + i + 4, x + i + 4, sizes ? sizes + i + 4 : NULL, 4, norms, &high);
   }
   for (; i < count; i += 4)
     probe_four(m + i, x + i, sizes ? sizes + i : NULL, (size_t)dm_min(4, count - i), norms, &low);
-  *to.y += sum_lanes(&(lanes){low.sums, high.sums});
-  if (to.square) *to.square += sum_lanes(&(lanes){low.squares, high.squares});
-  if (norms) *to.norm += sum_lanes(&(lanes){low.norms, high.norms});
+  *to.y += sum_lanes(&(probe_lanes){low.sums, high.sums});
+  if (to.square) *to.square += sum_lanes(&(probe_lanes){low.squares, high.squares});
+  if (norms) *to.norm += sum_lanes(&(probe_lanes){low.norms, high.norms});
 }
 
 static void probe_complex_run(const double *m, const double *x, const double *sizes, int64_t count,
-                              target to) {
+                              probe_target to) {
   double real = 0.0, imaginary = 0.0, squares = 0.0, raw = 0.0;
   for (int64_t i = 0; i < count; i++) {
     double a = m[2 * i], b = m[2 * i + 1], c = x[2 * i], d = x[2 * i + 1];
@@ -86,7 +87,7 @@ static void probe_complex_run(const double *m, const double *x, const double *si
 /* ---- sums of integers, modulo 2^64: exact comparisons need no bound ---- */
 
 /* IS_BYTE, here and below, is a constant in every caller. */
-DM_INLINE uint64_t whole_at(const void *values, bool is_byte, int64_t i) {
+DM_INLINE uint64_t probe_whole_at(const void *values, bool is_byte, int64_t i) {
   return (uint64_t)(is_byte ? ((const int8_t *)values)[i] : ((const int32_t *)values)[i]);
 }
 
@@ -94,19 +95,19 @@ DM_INLINE void whole_rows(dm_view matrix, bool is_byte, const uint64_t *x, uint6
   for (int64_t i = 0; i < matrix.rows; i++) {
     const void *row = dm_view_at(matrix, i, 0);
     uint64_t sum = 0;
-    for (int64_t j = 0; j < matrix.cols; j++) sum += whole_at(row, is_byte, j) * x[j];
+    for (int64_t j = 0; j < matrix.cols; j++) sum += probe_whole_at(row, is_byte, j) * x[j];
     y[i] += sum;
   }
 }
 
-/* Columns are contiguous; sums of RUN rows at a time stay in the cache. */
+/* Columns are contiguous; sums of PROBE_RUN rows at a time stay in the cache. */
 DM_INLINE void whole_columns(dm_view matrix, bool is_byte, const uint64_t *x,
                              uint64_t *restrict y) {
-  for (int64_t first = 0; first < matrix.rows; first += RUN) {
-    const int64_t count = dm_min(RUN, matrix.rows - first);
+  for (int64_t first = 0; first < matrix.rows; first += PROBE_RUN) {
+    const int64_t count = dm_min(PROBE_RUN, matrix.rows - first);
     for (int64_t j = 0; j < matrix.cols; j++) {
       const void *column = dm_view_at(matrix, first, j);
-      for (int64_t i = 0; i < count; i++) y[first + i] += whole_at(column, is_byte, i) * x[j];
+      for (int64_t i = 0; i < count; i++) y[first + i] += probe_whole_at(column, is_byte, i) * x[j];
     }
   }
 }
@@ -114,7 +115,7 @@ DM_INLINE void whole_columns(dm_view matrix, bool is_byte, const uint64_t *x,
 static void whole_scattered(dm_view matrix, bool is_byte, const uint64_t *x, uint64_t *y) {
   for (int64_t i = 0; i < matrix.rows; i++)
     for (int64_t j = 0; j < matrix.cols; j++)
-      y[i] += whole_at(dm_view_at(matrix, i, j), is_byte, 0) * x[j];
+      y[i] += probe_whole_at(dm_view_at(matrix, i, j), is_byte, 0) * x[j];
 }
 
 DM_INLINE void probe_whole_loop(dm_view matrix, const uint64_t *x, uint64_t *y) {
@@ -136,7 +137,7 @@ DM_BOTH_WIDTHS(probe_whole, (dm_view matrix, const uint64_t *x, uint64_t *y), (m
 /* ---- sums of floating-point numbers ---- */
 
 /* As dm_load_wide, in wider vectors, for the types most frequent on CPUs. */
-DM_INLINE void widen_loop(double *to, const void *from, bool is_short, int64_t count) {
+DM_INLINE void probe_widen_loop(double *to, const void *from, bool is_short, int64_t count) {
   const float *f32 = from;
   const uint16_t *bf16 = from;
   if (is_short)
@@ -145,7 +146,7 @@ DM_INLINE void widen_loop(double *to, const void *from, bool is_short, int64_t c
     for (int64_t i = 0; i < count; i++) to[i] = (double)f32[i];
 }
 
-DM_BOTH_WIDTHS(widen, (double *to, const void *from, bool is_short, int64_t count),
+DM_BOTH_WIDTHS(probe_widen, (double *to, const void *from, bool is_short, int64_t count),
                (to, from, is_short, count))
 
 /* A run of a row as f64: in place if it is f64, else in BUFFER. */
@@ -157,7 +158,7 @@ static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t 
   const bool is_short = matrix.dtype == DM_BF16;
   if (matrix.col_stride == 1 && (is_short || dm_dtype_real(matrix.dtype) == DM_F32)) {
     const int64_t numbers = dm_dtype_is_complex(matrix.dtype) ? 2 * count : count;
-    widen(buffer, at, is_short, numbers);
+    probe_widen(buffer, at, is_short, numbers);
     return buffer;
   }
   dm_load_wide(buffer, at, matrix.dtype, matrix.col_stride, count);
@@ -165,7 +166,7 @@ static const double *wide_run(dm_view matrix, int64_t row, int64_t col, int64_t 
 }
 
 DM_INLINE void probe_run_loop(const double *run, const double *x, const double *sizes,
-                              int64_t count, target to) {
+                              int64_t count, probe_target to) {
   if (to.norm && sizes)
     probe_real_run(run, x, sizes, count, true, to);
   else if (to.norm)
@@ -175,7 +176,8 @@ DM_INLINE void probe_run_loop(const double *run, const double *x, const double *
 }
 
 DM_BOTH_WIDTHS(probe_run,
-               (const double *run, const double *x, const double *sizes, int64_t count, target to),
+               (const double *run, const double *x, const double *sizes, int64_t count,
+                probe_target to),
                (run, x, sizes, count, to))
 
 void dm_host_probe_groups(dm_view matrix, const dm_probe_groups *groups) {
@@ -185,47 +187,48 @@ void dm_host_probe_groups(dm_view matrix, const dm_probe_groups *groups) {
     return;
   }
   const int parts = dm_dtype_is_complex(matrix.dtype) ? 2 : 1;
-  void (*const probe)(const double *, const double *, const double *, int64_t, target) =
+  void (*const probe)(const double *, const double *, const double *, int64_t, probe_target) =
       parts == 2 ? probe_complex_run : probe_run;
-  double buffer[2 * RUN];
+  double buffer[2 * PROBE_RUN];
   for (int64_t i = 0; i < matrix.rows; i++) {
     int64_t at = i, end = s->first > 0 ? s->first : matrix.cols; /* of the group of column j */
     for (int64_t j = 0, count; j < matrix.cols; j += count) {
-      count = dm_min(RUN, dm_min(end, matrix.cols) - j);
+      count = dm_min(PROBE_RUN, dm_min(end, matrix.cols) - j);
       probe(wide_run(matrix, i, j, count, buffer), s->x + j * parts, s->sizes ? s->sizes + j : NULL,
             count,
-            (target){s->y + at * parts, s->squares ? &s->squares[at] : NULL,
-                     s->norms ? &s->norms[i] : NULL});
+            (probe_target){s->y + at * parts, s->squares ? &s->squares[at] : NULL,
+                           s->norms ? &s->norms[i] : NULL});
       if (j + count == end) at += s->step, end += s->each;
     }
   }
 }
 
 /* Rows at a time: each part of a vector is loaded once for all of them. */
-enum { TOGETHER = 4 };
+enum { PROBE_TOGETHER = 4 };
 
 /* Adds COUNT columns to FILLED rows' sums; FILLED is a constant in every caller. */
 DM_INLINE void vector_four(const double *const *m, int64_t j, const double *x, const double *sizes,
-                           size_t count, int filled, four *sums, four *norms) {
-  four xi = {0}, size = {0};
+                           size_t count, int filled, backend_probe_four *sums,
+                           backend_probe_four *norms) {
+  backend_probe_four xi = {0}, size = {0};
   memcpy(&xi, x + j, count * sizeof *x);
   memcpy(&size, sizes + j, count * sizeof *sizes);
   for (int i = 0; i < filled; i++) {
-    four mi = {0};
+    backend_probe_four mi = {0};
     memcpy(&mi, m[i] + j, count * sizeof **m);
-    const four r = mi * size;
+    const backend_probe_four r = mi * size;
     sums[i] += mi * xi;
     norms[i] += r * r;
   }
 }
 
-DM_INLINE double sum_four(const four *v) {
+DM_INLINE double sum_four(const backend_probe_four *v) {
   return ((*v)[0] + (*v)[1]) + ((*v)[2] + (*v)[3]);
 }
 
 DM_INLINE void vector_rows(const double *const *m, int filled, int64_t count, const double *x,
                            const double *sizes, double *y, double *squares) {
-  four sums[TOGETHER] = {0}, norms[TOGETHER] = {0};
+  backend_probe_four sums[PROBE_TOGETHER] = {0}, norms[PROBE_TOGETHER] = {0};
   int64_t j = 0;
   for (; j + 4 <= count; j += 4) vector_four(m, j, x, sizes, 4, filled, sums, norms);
   if (j < count) vector_four(m, j, x, sizes, (size_t)(count - j), filled, sums, norms);
@@ -241,8 +244,8 @@ DM_INLINE void probe_vectors_loop(const double *const *m, int filled, int64_t ro
   for (int g = 0; g < v->count; g++) {
     const double *x = v->x + g * v->x_step + first, *sizes = v->sizes + g * v->x_step + first;
     double *y = v->y + g * v->y_step + row, *norms = v->norms + g * v->y_step + row;
-    if (filled == TOGETHER)
-      vector_rows(m, TOGETHER, count, x, sizes, y, norms);
+    if (filled == PROBE_TOGETHER)
+      vector_rows(m, PROBE_TOGETHER, count, x, sizes, y, norms);
     else
       for (int i = 0; i < filled; i++) vector_rows(m + i, 1, count, x, sizes, y + i, norms + i);
   }
@@ -266,12 +269,12 @@ void dm_host_probe_vectors(dm_view matrix, const dm_probe_vectors *vectors) {
     dm_probe_long_columns(matrix, vectors);
     return;
   }
-  double buffers[TOGETHER][RUN];
-  const double *rows[TOGETHER];
-  for (int64_t i = 0; i < matrix.rows; i += TOGETHER) {
-    const int filled = (int)dm_min(TOGETHER, matrix.rows - i);
-    for (int64_t j = 0; j < matrix.cols; j += RUN) {
-      const int64_t count = dm_min(RUN, matrix.cols - j);
+  double buffers[PROBE_TOGETHER][PROBE_RUN];
+  const double *rows[PROBE_TOGETHER];
+  for (int64_t i = 0; i < matrix.rows; i += PROBE_TOGETHER) {
+    const int filled = (int)dm_min(PROBE_TOGETHER, matrix.rows - i);
+    for (int64_t j = 0; j < matrix.cols; j += PROBE_RUN) {
+      const int64_t count = dm_min(PROBE_RUN, matrix.cols - j);
       for (int r = 0; r < filled; r++) rows[r] = wide_run(matrix, i + r, j, count, buffers[r]);
       probe_vectors(rows, filled, i, j, count, vectors);
     }
@@ -292,21 +295,21 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
  * read sooner. */
 enum { SCANNED = 4, LONG_RUN = 1024 };
 
-DM_INLINE void add_squares(const four *x, four *to) {
-  const four sum = *to + *x * *x;
-  const masks vanishes = (sum < DM_VANISHING) & (*x != 0.0);
-  const four least = {DM_VANISHING, DM_VANISHING, DM_VANISHING, DM_VANISHING};
-  *to = (four)(((masks)sum & ~vanishes) | ((masks)least & vanishes));
+DM_INLINE void probe_add_squares(const backend_probe_four *x, backend_probe_four *to) {
+  const backend_probe_four sum = *to + *x * *x;
+  const probe_masks vanishes = (sum < DM_VANISHING) & (*x != 0.0);
+  const backend_probe_four least = {DM_VANISHING, DM_VANISHING, DM_VANISHING, DM_VANISHING};
+  *to = (backend_probe_four)(((probe_masks)sum & ~vanishes) | ((probe_masks)least & vanishes));
 }
 
 /* Adds four elements of all SCANNED rows of real numbers, if no sum is near to vanishing. */
-DM_INLINE bool scan_plain(const double *const *rows, int64_t at, four *sums) {
-  four sum = *sums, x;
+DM_INLINE bool scan_plain(const double *const *rows, int64_t at, backend_probe_four *sums) {
+  backend_probe_four sum = *sums, x;
   for (int i = 0; i < SCANNED; i++) {
     memcpy(&x, rows[i] + at, sizeof x);
     sum += x * x;
   }
-  const masks low = sum < DM_VANISHING;
+  const probe_masks low = sum < DM_VANISHING;
   if ((low[0] | low[1]) | (low[2] | low[3])) return false;
   *sums = sum;
   return true;
@@ -316,25 +319,25 @@ DM_INLINE bool scan_plain(const double *const *rows, int64_t at, four *sums) {
  * sum. */
 DM_INLINE void scan_four(const double *const *rows, int64_t at, int64_t step, size_t count,
                          int filled, double *sums) {
-  four sum = {0};
+  backend_probe_four sum = {0};
   memcpy(&sum, sums, count * sizeof *sums);
   const bool plain = step == 1 && count == 4 && filled == SCANNED && scan_plain(rows, at, &sum);
   for (int i = 0; i < filled && !plain; i++) {
-    four x = {0};
+    backend_probe_four x = {0};
     if (step == 1)
       memcpy(&x, rows[i] + at, count * sizeof *sums);
     else
       for (size_t t = 0; t < count; t++) x[t] = rows[i][at + step * (int64_t)t];
-    add_squares(&x, &sum);
+    probe_add_squares(&x, &sum);
     if (step == 1) continue;
     for (size_t t = 0; t < count; t++) x[t] = rows[i][at + step * (int64_t)t + 1];
-    add_squares(&x, &sum);
+    probe_add_squares(&x, &sum);
   }
   memcpy(sums, &sum, count * sizeof *sums);
 }
 
-DM_INLINE void scan_rows(const double *const *rows, int filled, int64_t step, int64_t count,
-                         double *sums) {
+DM_INLINE void probe_scan_rows(const double *const *rows, int filled, int64_t step, int64_t count,
+                               double *sums) {
   int64_t j = 0;
   for (; j + 4 <= count; j += 4) scan_four(rows, step * j, step, 4, filled, sums + j);
   if (j < count) scan_four(rows, step * j, step, (size_t)(count - j), filled, sums + j);
@@ -344,11 +347,11 @@ DM_INLINE void scan_rows(const double *const *rows, int filled, int64_t step, in
 DM_INLINE void scan_run_loop(const double *const *rows, int filled, int parts, int64_t count,
                              double *sums) {
   if (parts == 2)
-    scan_rows(rows, filled, 2, count, sums);
+    probe_scan_rows(rows, filled, 2, count, sums);
   else if (filled == SCANNED)
-    scan_rows(rows, SCANNED, 1, count, sums);
+    probe_scan_rows(rows, SCANNED, 1, count, sums);
   else
-    scan_rows(rows, filled, 1, count, sums);
+    probe_scan_rows(rows, filled, 1, count, sums);
 }
 
 DM_BOTH_WIDTHS(scan_run,
@@ -360,7 +363,7 @@ DM_BOTH_WIDTHS(scan_run,
 static dm_view scan_folded(dm_view matrix, double *col_squares) {
   const dm_view folded = dm_narrow_folded(matrix);
   const int64_t rows = folded.rows * (folded.cols / matrix.cols);
-  double sums[RUN] = {0.0};
+  double sums[PROBE_RUN] = {0.0};
   dm_status_free(dm_host_scan(NULL, folded, sums)); /* cannot fail */
   for (int64_t j = 0; j < folded.cols; j++) col_squares[j % matrix.cols] += sums[j];
   return dm_view_sub(matrix, rows, 0, matrix.rows - rows, matrix.cols);
@@ -394,9 +397,9 @@ dm_status dm_host_fill(dm_backend *backend, dm_view view, const dm_generator *ge
 /* ---- sums of two matrices, and dot products, a run of a row at a time, in f64 ---- */
 
 /* An operand with factor 0 is not read. */
-static void add_run(dm_view z, dm_view x, dm_view y, double alpha, double beta, int64_t row,
-                    int64_t col, int64_t count) {
-  double sums[RUN] = {0.0}, buffer[RUN];
+static void probe_add_run(dm_view z, dm_view x, dm_view y, double alpha, double beta, int64_t row,
+                          int64_t col, int64_t count) {
+  double sums[PROBE_RUN] = {0.0}, buffer[PROBE_RUN];
   if (alpha != 0.0) {
     const double *values = wide_run(x, row, col, count, buffer);
     for (int64_t i = 0; i < count; i++) sums[i] = alpha * values[i];
@@ -411,7 +414,7 @@ static void add_run(dm_view z, dm_view x, dm_view y, double alpha, double beta, 
   dm_store_wide(dm_view_at(z, row, col), z.dtype, 1, sums, count);
 }
 
-static void add_whole(dm_view z, dm_view x, dm_view y, uint32_t alpha, uint32_t beta) {
+static void probe_add_whole(dm_view z, dm_view x, dm_view y, uint32_t alpha, uint32_t beta) {
   for (int64_t i = 0; i < z.rows; i++) {
     uint32_t *to = dm_view_at(z, i, 0);
     const uint32_t *from = dm_view_at(x, i, 0), *other = dm_view_at(y, i, 0);
@@ -423,40 +426,40 @@ dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, doub
                       double beta) {
   (void)backend;
   if (z.dtype == DM_I32) {
-    add_whole(z, x, y, (uint32_t)(int64_t)alpha, (uint32_t)(int64_t)beta);
+    probe_add_whole(z, x, y, (uint32_t)(int64_t)alpha, (uint32_t)(int64_t)beta);
     return DM_OK;
   }
   z = dm_view_parts(z), x = dm_view_parts(x), y = dm_view_parts(y);
   for (int64_t i = 0; i < z.rows; i++)
-    for (int64_t j = 0; j < z.cols; j += RUN)
-      add_run(z, x, y, alpha, beta, i, j, dm_min(RUN, z.cols - j));
+    for (int64_t j = 0; j < z.cols; j += PROBE_RUN)
+      probe_add_run(z, x, y, alpha, beta, i, j, dm_min(PROBE_RUN, z.cols - j));
   return DM_OK;
 }
 
 /* Separate lanes let the compiler vectorize; the order of sums stays fixed. */
-static void dot_run(double parts[LANES], const double *x, const double *y, int64_t count) {
+static void dot_run(double parts[PROBE_LANES], const double *x, const double *y, int64_t count) {
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES)
-    for (int lane = 0; lane < LANES; lane++) parts[lane] += x[i + lane] * y[i + lane];
+  for (; i + PROBE_LANES <= count; i += PROBE_LANES)
+    for (int lane = 0; lane < PROBE_LANES; lane++) parts[lane] += x[i + lane] * y[i + lane];
   for (int lane = 0; i < count; i++, lane++) parts[lane] += x[i] * y[i];
 }
 
 dm_status dm_host_dot(dm_backend *backend, dm_view x, dm_view y, double *sum) {
   (void)backend;
-  double buffer[2][RUN];
+  double buffer[2][PROBE_RUN];
   if (x.col_stride != 1 &&
       y.col_stride != 1) /* columns are contiguous: the order does not matter */
     x = dm_view_transpose(x), y = dm_view_transpose(y);
   x = dm_view_parts(x), y = dm_view_parts(y);
   *sum = 0.0;
   for (int64_t i = 0; i < x.rows; i++) {
-    double parts[LANES] = {0.0};
-    for (int64_t j = 0; j < x.cols; j += RUN) {
-      const int64_t count = dm_min(RUN, x.cols - j);
+    double parts[PROBE_LANES] = {0.0};
+    for (int64_t j = 0; j < x.cols; j += PROBE_RUN) {
+      const int64_t count = dm_min(PROBE_RUN, x.cols - j);
       dot_run(parts, wide_run(x, i, j, count, buffer[0]), wide_run(y, i, j, count, buffer[1]),
               count);
     }
-    for (int lane = 0; lane < LANES; lane++) *sum += parts[lane];
+    for (int lane = 0; lane < PROBE_LANES; lane++) *sum += parts[lane];
   }
   return DM_OK;
 }

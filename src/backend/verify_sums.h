@@ -24,8 +24,8 @@ dm_status dm_backend_scan(dm_backend *backend, dm_view matrix, double *col_squar
 
 /* *SUM += the checksum (core/element_sum.h) of MATRIX, which starts at PLACE; with SUBTRACT, -=.
  * MATRIX and *SUM are in device memory. */
-dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
-                              uint64_t *sum);
+dm_status dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_element_place place,
+                              bool subtract, uint64_t *sum);
 
 /* Announces all of these sums for A and B, of type OPERANDS, and for C: a thread loads the kernels
  * meanwhile. */
@@ -38,8 +38,9 @@ dm_status dm_backend_settle(dm_backend *backend);
  * of them, about 256 but at most a fifth. STEP is odd, as matrices have more structure in powers of
  * two; 1: all rows. */
 static inline int64_t dm_sample_step(int64_t depth) {
-  enum { SAMPLED = 256, LEAST = 5 };
-  return depth < SAMPLED ? 1 : dm_max(LEAST, depth / SAMPLED | 1);
+  enum { VERIFY_SUMS_SAMPLED = 256, VERIFY_SUMS_LEAST = 5 };
+  return depth < VERIFY_SUMS_SAMPLED ? 1
+                                     : dm_max(VERIFY_SUMS_LEAST, depth / VERIFY_SUMS_SAMPLED | 1);
 }
 
 /* Those of MATRIX, which begins with row ROW of op(B). */

@@ -16,7 +16,7 @@
 
 _Static_assert((int)DM_CHECK_GROUPS == (int)DM_BUFFER_CHECK_GROUPS, "the plan's");
 
-static dm_status allocate(dm_freivalds *check) {
+static dm_status freivalds_allocate(dm_freivalds *check) {
   const dm_problem *p = &check->problem;
   const int64_t n = p->n, k = check->groups * check->room, m = check->groups * p->m,
                 parts = check->parts;
@@ -50,8 +50,8 @@ void dm_freivalds_join_groups(dm_freivalds *check) {
 }
 
 /* A check of that part, of which nothing was added, but for its memory. */
-static void begin(dm_freivalds *check, const dm_problem *problem, const double alpha[2],
-                  const double beta[2], bool from_gpu, dm_range rows, dm_range cols) {
+static void freivalds_begin(dm_freivalds *check, const dm_problem *problem, const double alpha[2],
+                            const double beta[2], bool from_gpu, dm_range rows, dm_range cols) {
   check->problem = *problem;
   check->problem.m = rows.end - rows.begin;
   check->problem.n = cols.end - cols.begin;
@@ -82,8 +82,8 @@ dm_status dm_freivalds_new_part(const dm_problem *problem, const double alpha[2]
   dm_freivalds *check = calloc(1, sizeof *check);
   if (!check) return dm_fail(DM_E_FIT, "no memory for the verification");
   check->room = room;
-  begin(check, problem, alpha, beta, from_gpu, part.rows, part.cols);
-  dm_status status = allocate(check);
+  freivalds_begin(check, problem, alpha, beta, from_gpu, part.rows, part.cols);
+  dm_status status = freivalds_allocate(check);
   if (status)
     dm_freivalds_free(check);
   else
@@ -110,8 +110,8 @@ dm_status dm_freivalds_reuse(const dm_problem *problem, const double alpha[2], c
     return dm_freivalds_new(problem, alpha, beta, from_gpu, room, out);
   }
   DM_TRY(dm_freivalds_arrive(check));
-  begin(check, problem, alpha, beta, from_gpu, (dm_range){0, problem->m},
-        (dm_range){0, problem->n});
+  freivalds_begin(check, problem, alpha, beta, from_gpu, (dm_range){0, problem->m},
+                  (dm_range){0, problem->n});
   memset(check->memory, 0, (size_t)check->count * sizeof *check->memory);
   return DM_OK;
 }
@@ -121,7 +121,7 @@ void dm_freivalds_turn_to_rows(dm_freivalds *check, dm_range rows) {
   const int64_t entry_rows = check->entry_rows;
   const double alpha[2] = {check->alpha[0], check->alpha[1]};
   const double beta[2] = {check->beta[0], check->beta[1]};
-  begin(check, &problem, alpha, beta, check->from_gpu, rows, check->cols);
+  freivalds_begin(check, &problem, alpha, beta, check->from_gpu, rows, check->cols);
   check->entry_rows = entry_rows;
   memset(check->memory, 0, (size_t)check->count * sizeof *check->memory);
 }
@@ -194,8 +194,8 @@ static dm_range clip(dm_range part, int64_t *from, int64_t count) {
 
 /* The part of a view at (*row, *col) of a matrix that is checked. The part limits rows of op(A) and
  * C, and columns of op(B) and C; of k it has K. */
-static dm_view part_of(const dm_freivalds *check, dm_view view, int64_t *row, int64_t *col,
-                       const dm_range *k, bool by_rows, bool by_cols) {
+static dm_view freivalds_part_of(const dm_freivalds *check, dm_view view, int64_t *row,
+                                 int64_t *col, const dm_range *k, bool by_rows, bool by_cols) {
   const dm_range rows = clip(by_rows ? check->rows : *k, row, view.rows);
   const dm_range cols = clip(by_cols ? check->cols : *k, col, view.cols);
   return dm_view_sub(view, rows.begin, cols.begin, rows.end - rows.begin, cols.end - cols.begin);
@@ -207,8 +207,8 @@ dm_status dm_freivalds_arrive(dm_freivalds *check) {
   return backend ? dm_backend_settle(backend) : DM_OK;
 }
 
-static dm_status probe(dm_freivalds *check, dm_backend *backend, dm_view view, const double *x,
-                       double *y, double *squares) {
+static dm_status freivalds_probe(dm_freivalds *check, dm_backend *backend, dm_view view,
+                                 const double *x, double *y, double *squares) {
   if (dm_view_is_empty(view)) return DM_OK;
   if (backend) check->adds = backend;
   if (backend) return dm_backend_probe(backend, view, x, y, squares);
@@ -216,7 +216,7 @@ static dm_status probe(dm_freivalds *check, dm_backend *backend, dm_view view, c
 }
 
 /* The group of column COL of the part, relative to the part's first group. */
-static int group_of(const dm_freivalds *check, int64_t col) {
+static int freivalds_group_of(const dm_freivalds *check, int64_t col) {
   const int64_t first = check->cols.begin;
   return (int)((first + col) / check->group_cols - first / check->group_cols);
 }
@@ -240,12 +240,12 @@ typedef struct group_sums {
 } group_sums;
 
 /* Adds the columns of VIEW, which starts at (row, col) of the part, to the sums of their groups. */
-static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
-                              int64_t col, group_sums to) {
+static dm_status freivalds_probe_groups(dm_freivalds *check, dm_backend *backend, dm_view view,
+                                        int64_t row, int64_t col, group_sums to) {
   const int parts = check->parts;
   for (int64_t done = 0; done < view.cols;) {
     const int64_t cols = cols_of_group(check, col + done, col + view.cols);
-    const int64_t at = group_of(check, col + done) * to.length + row;
+    const int64_t at = freivalds_group_of(check, col + done) * to.length + row;
     const double *w = check->w + (col + done) * parts;
     double *squares = to.squares ? to.squares + at : NULL;
     if (takes_one_pass(check, backend, view)) {
@@ -259,8 +259,8 @@ static dm_status probe_groups(dm_freivalds *check, dm_backend *backend, dm_view 
                                                        .step = to.length});
       return DM_OK;
     }
-    DM_TRY(probe(check, backend, dm_view_sub(view, 0, done, view.rows, cols), w,
-                 to.sums + at * parts, squares));
+    DM_TRY(freivalds_probe(check, backend, dm_view_sub(view, 0, done, view.rows, cols), w,
+                           to.sums + at * parts, squares));
     done += cols;
   }
   return DM_OK;
@@ -310,7 +310,7 @@ bool dm_freivalds_is_sound(const dm_freivalds *check) {
 dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
   const dm_range all = {0, check->depth};
-  view = part_of(check, view, &row, &col, &all, false, true);
+  view = freivalds_part_of(check, view, &row, &col, &all, false, true);
   if (check->exact || dm_view_is_empty(view)) return DM_OK;
   double *squares = check->col_squares + col;
   if (backend) check->adds = backend;
@@ -318,7 +318,7 @@ dm_status dm_freivalds_scan_b(dm_freivalds *check, dm_backend *backend, dm_view 
 }
 
 /* Integers get weights of 64 random bits: a wrong element is missed once in 2^64 cases. */
-static void weigh_exactly(dm_freivalds *check) {
+static void freivalds_weigh_exactly(dm_freivalds *check) {
   for (int64_t j = 0; j < check->problem.n; j++) {
     uint64_t bits = dm_random_bits(check->seed, 0, check->cols.begin + j, 0) | 1u;
     memcpy(&check->w[j], &bits, sizeof bits);
@@ -329,7 +329,7 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
   DM_TRY(dm_freivalds_arrive(check));
   DM_TRY(dm_freivalds_draw(check, comm));
   if (check->exact) {
-    weigh_exactly(check);
+    freivalds_weigh_exactly(check);
     return DM_OK;
   }
   DM_TRY(dm_comm_sum_f64(comm, check->col_squares, check->problem.n));
@@ -353,16 +353,16 @@ dm_status dm_freivalds_weigh(dm_freivalds *check, const dm_comm *comm) {
 
 dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
-  view = part_of(check, view, &row, &col, &check->window, false, true);
+  view = freivalds_part_of(check, view, &row, &col, &check->window, false, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe_groups(
+  return freivalds_probe_groups(
       check, backend, view, row, col,
       (group_sums){check->room, check->t, check->exact ? NULL : check->sizes, NULL});
 }
 
 /* Sums COUNT numbers of the wide type, or integers in the same memory, over the ranks. */
-static dm_status sum_wide(const dm_freivalds *check, const dm_comm *comm, double *vector,
-                          int64_t count) {
+static dm_status freivalds_sum_wide(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                                    int64_t count) {
   if (check->exact) return dm_comm_sum_i64(comm, (int64_t *)vector, count);
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
@@ -370,7 +370,7 @@ static dm_status sum_wide(const dm_freivalds *check, const dm_comm *comm, double
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   const int64_t k = check->room;
   DM_TRY(dm_freivalds_arrive(check));
-  DM_TRY(sum_wide(check, comm, check->t, check->groups * k));
+  DM_TRY(freivalds_sum_wide(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
   DM_TRY(dm_freivalds_take_roots(check, check->window.begin, dm_range_size(check->window)));
@@ -385,10 +385,10 @@ static dm_status add_sizes(dm_freivalds *check, dm_backend *backend, dm_view vie
                            const double *sizes, double *squares) {
   double *unused = check->scratch + row * check->parts;
   DM_FREED double *wide = NULL;
-  if (check->parts == 1) return probe(check, backend, view, sizes, unused, squares);
+  if (check->parts == 1) return freivalds_probe(check, backend, view, sizes, unused, squares);
   DM_TRY(dm_buffer_table(2 * view.cols, &wide));
   for (int64_t j = 0; j < view.cols; j++) wide[2 * j] = sizes[j];
-  return probe(check, backend, view, wide, unused, squares);
+  return freivalds_probe(check, backend, view, wide, unused, squares);
 }
 
 static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_view view, int g,
@@ -403,7 +403,7 @@ static dm_status add_group_of_a(dm_freivalds *check, dm_backend *backend, dm_vie
         view, &(dm_probe_groups){.x = t, .y = y, .sizes = sizes, .norms = norms});
     return DM_OK;
   }
-  DM_TRY(probe(check, backend, view, t, y, NULL));
+  DM_TRY(freivalds_probe(check, backend, view, t, y, NULL));
   return check->exact ? DM_OK : add_sizes(check, backend, view, row, sizes, norms);
 }
 
@@ -438,7 +438,7 @@ static dm_status add_rows_of_a(dm_freivalds *check, dm_backend *backend, dm_view
 dm_status dm_freivalds_add_a(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                              int64_t col) {
   const dm_range k = {0, check->problem.k};
-  view = part_of(check, view, &row, &col, &k, true, false);
+  view = freivalds_part_of(check, view, &row, &col, &k, true, false);
   if (dm_view_is_empty(view)) return DM_OK;
   for (int64_t done = 0, count; done < view.rows; done += count) {
     const int64_t at = check->rows.begin + row + done, entry = at / check->entry_rows;
@@ -468,18 +468,18 @@ static dm_status add_norms(dm_freivalds *check, dm_backend *backend, dm_view vie
 /* Adds the elements of C in VIEW as they are. */
 static dm_status add_stored(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                             int64_t col) {
-  view = part_of(check, view, &row, &col, NULL, true, true);
+  view = freivalds_part_of(check, view, &row, &col, NULL, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
   const bool once = takes_one_pass(check, backend, view);
   const group_sums to = {check->problem.m, check->z, check->z_squares,
                          once ? check->c_squares : NULL};
-  DM_TRY(probe_groups(check, backend, view, row, col, to));
+  DM_TRY(freivalds_probe_groups(check, backend, view, row, col, to));
   return once ? DM_OK : add_norms(check, backend, view, row);
 }
 
 /* ---- a symmetric C of which one half is at hand: the other one is its mirror image ---- */
 
-enum { PIECE = 4 << 20 }; /* bytes of a mirror image */
+enum { FREIVALDS_PIECE = 4 << 20 }; /* bytes of a mirror image */
 
 /* PART's columns AT to AT + COUNT, as the rows of an image in MEMORY: without what is on the
  * diagonal, or in the other half, of a stored half. */
@@ -496,7 +496,7 @@ static dm_view image_of(const dm_freivalds *check, dm_view part, int64_t row, in
 
 dm_status dm_freivalds_add_image(dm_freivalds *check, dm_view part, int64_t row, int64_t col) {
   const int64_t line = dm_max(1, part.rows * dm_dtype_size(part.dtype));
-  const int64_t most = dm_max(1, PIECE / line);
+  const int64_t most = dm_max(1, FREIVALDS_PIECE / line);
   DM_FREED void *memory = NULL;
   if (dm_view_is_empty(part)) return DM_OK;
   DM_TRY(dm_buffer_alloc(dm_min(most, part.cols) * line, &memory));
@@ -516,10 +516,10 @@ dm_status dm_freivalds_add_c(dm_freivalds *check, dm_backend *backend, dm_view v
 
 dm_status dm_freivalds_add_c0(dm_freivalds *check, dm_backend *backend, dm_view view, int64_t row,
                               int64_t col) {
-  view = part_of(check, view, &row, &col, NULL, true, true);
+  view = freivalds_part_of(check, view, &row, &col, NULL, true, true);
   if (dm_view_is_empty(view)) return DM_OK;
-  return probe_groups(check, backend, view, row, col,
-                      (group_sums){check->problem.m, check->z0, check->z0_squares, NULL});
+  return freivalds_probe_groups(check, backend, view, row, col,
+                                (group_sums){check->problem.m, check->z0, check->z0_squares, NULL});
 }
 
 void dm_freivalds_scaled(dm_freivalds *check, const int64_t *rows, const int64_t *cols, int alpha) {
@@ -544,12 +544,12 @@ static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const 
                           double *copy, bool wide) {
   const int64_t rows = check->groups * check->problem.m;
   memcpy(copy, vector, (size_t)(rows * (wide ? check->parts : 1)) * sizeof(double));
-  return wide ? sum_wide(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
+  return wide ? freivalds_sum_wide(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
 }
 
 /* Sums over ranks go to copies, so that judging can be repeated. */
-static dm_status sum_rows(const dm_freivalds *check, const dm_comm *comm, double *sums,
-                          dm_rows_checked *rows) {
+static dm_status freivalds_sum_rows(const dm_freivalds *check, const dm_comm *comm, double *sums,
+                                    dm_rows_checked *rows) {
   const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
   *rows = (dm_rows_checked){.y = sums,
                             .z = sums + wide,
@@ -579,7 +579,7 @@ static dm_status rows_of_all(const dm_freivalds *check, const dm_comm *comm, dou
                             .z0_squares = check->z0_squares};
   if (dm_comm_size(comm) == 1) return DM_OK;
   DM_TRY(dm_buffer_table(3 * m * check->parts + 3 * m, sums));
-  return sum_rows(check, comm, *sums, rows);
+  return freivalds_sum_rows(check, comm, *sums, rows);
 }
 
 dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {

@@ -14,16 +14,16 @@ typedef struct roundoffs {
 } roundoffs;
 
 /* X 2^EXPONENT. */
-static long double scaled(long double x, int64_t exponent) {
+static long double freivalds_scaled(long double x, int64_t exponent) {
   return exponent ? scalbnl(x, (int)exponent) : x;
 }
 
 /* Over all columns: ||w||, and the largest 1/|w_j|, for C before scaling. */
-static void take_columns(const dm_freivalds *check, roundoffs *u) {
+static void freivalds_take_columns(const dm_freivalds *check, roundoffs *u) {
   long double squares = 0.0L;
   for (int64_t j = 0; j < check->problem.n; j++) {
-    const long double w = scaled(fabs(check->w[j * check->parts]),
-                                 check->col_exponents ? -check->col_exponents[j] : 0);
+    const long double w = freivalds_scaled(fabs(check->w[j * check->parts]),
+                                           check->col_exponents ? -check->col_exponents[j] : 0);
     squares += w * w;
     if (w > 0.0L && check->col_squares[j] > 0.0) u->column = fmaxl(u->column, 1.0L / w);
   }
@@ -31,22 +31,23 @@ static void take_columns(const dm_freivalds *check, roundoffs *u) {
 }
 
 /* The part of sqrt(k) that rounding errors grow by where a CPU multiplies: C of some rows and
- * columns is summed in chains of at most CHAIN terms, whose sums are added. The last term allows
- * for errors of chains that are alike. */
+ * columns is summed in chains of at most FREIVALDS_CHAIN terms, whose sums are added. The last term
+ * allows for errors of chains that are alike. */
 static double bound_growth(const dm_problem *p) {
-  enum { LINES = 16, CHAIN = 512, ALIKE = 16 };
+  enum { FREIVALDS_LINES = 16, FREIVALDS_CHAIN = 512, ALIKE = 16 };
   const double k = (double)p->k;
-  if (dm_min(dm_problem_entry_rows(p), p->n) < LINES || p->k <= CHAIN) return 1.0;
-  return fmin(1.0, sqrt(CHAIN / k + 1.0 / ALIKE));
+  if (dm_min(dm_problem_entry_rows(p), p->n) < FREIVALDS_LINES || p->k <= FREIVALDS_CHAIN)
+    return 1.0;
+  return fmin(1.0, sqrt(FREIVALDS_CHAIN / k + 1.0 / ALIKE));
 }
 
 /* C w and B w are sums of n terms in f64, those of complex numbers of products of parts, in chains.
  * Their errors, of the size of the vectors that are summed: measured with k = 1, where nothing
  * hides them, for n from 100 to 10^6 on CPUs; seven standard deviations. */
 static double own_roundoff(const dm_problem *p) {
-  enum { SHARE = 12 };
+  enum { FREIVALDS_SHARE = 12 };
   const double parts = dm_dtype_is_complex(p->work) ? 4.0 : 1.0;
-  return parts * dm_dtype_roundoff(DM_F64) * sqrt(sqrt((double)p->n)) / SHARE;
+  return parts * dm_dtype_roundoff(DM_F64) * sqrt(sqrt((double)p->n)) / FREIVALDS_SHARE;
 }
 
 dm_row_factors dm_freivalds_factors(const dm_freivalds *check) {
@@ -99,20 +100,21 @@ double dm_verdict_signed(const dm_verdict *v, bool *cut_off) {
 
 static roundoffs roundoffs_of(const dm_freivalds *check) {
   roundoffs u = {.factors = dm_freivalds_factors(check)};
-  take_columns(check, &u);
+  freivalds_take_columns(check, &u);
   u.subnormal *= u.factors.unit;
   u.limit = (long double)u.factors.largest / u.column;
   return u;
 }
 
 /* One row of the wide vectors, as a complex number. */
-static void load(const dm_freivalds *check, const double *vector, int64_t row, double out[2]) {
+static void freivalds_load(const dm_freivalds *check, const double *vector, int64_t row,
+                           double out[2]) {
   out[0] = vector[row * check->parts];
   out[1] = check->parts == 2 ? vector[row * 2 + 1] : 0.0;
 }
 
-static void compare_exactly(const dm_freivalds *check, const dm_rows_checked *rows,
-                            dm_verdict *verdict) {
+static void freivalds_compare_exactly(const dm_freivalds *check, const dm_rows_checked *rows,
+                                      dm_verdict *verdict) {
   const uint64_t *y = (const uint64_t *)rows->y, *z = (const uint64_t *)rows->z,
                  *z0 = (const uint64_t *)rows->z0;
   const uint64_t alpha = (uint64_t)(int64_t)check->alpha[0];
@@ -127,13 +129,14 @@ static void compare_exactly(const dm_freivalds *check, const dm_rows_checked *ro
   }
 }
 
-static dm_row_sums sums_of(const dm_freivalds *check, const dm_rows_checked *rows, int64_t i) {
+static dm_row_sums freivalds_sums_of(const dm_freivalds *check, const dm_rows_checked *rows,
+                                     int64_t i) {
   dm_row_sums s = {.a_squares = rows->a_squares[i], .z_squares = rows->z_squares[i]};
-  load(check, rows->y, i, s.y);
+  freivalds_load(check, rows->y, i, s.y);
   if (check->conjugate_a) s.y[1] = -s.y[1];
-  load(check, rows->z, i, s.z);
+  freivalds_load(check, rows->z, i, s.z);
   if (!check->problem.reads_c) return s;
-  load(check, rows->z0, i, s.z0);
+  freivalds_load(check, rows->z0, i, s.z0);
   s.z0_squares = rows->z0_squares[i];
   return s;
 }
@@ -146,7 +149,7 @@ typedef struct comparing {
   dm_verdict *found; /* of each turn */
 } comparing;
 
-enum { TURN = 1 << 14 /* rows of a thread's turn */ };
+enum { FREIVALDS_TURN = 1 << 14 /* rows of a thread's turn */ };
 
 /* Whether the row with these sums passes, and is nearer to A B than one that is known; nearly all
  * are, and need no roots: dm_row_bound is at least twice its first term. */
@@ -164,13 +167,13 @@ static bool is_ordinary(const comparing *c, const dm_row_sums *s, const dm_verdi
 /* Compares row ROW of the group whose sums start at FIRST; false: left out. */
 static bool compare_row(const comparing *c, int64_t first, int64_t row, dm_verdict *verdict) {
   const dm_freivalds *check = c->check;
-  const dm_row_sums sums = sums_of(check, c->rows, first + row);
+  const dm_row_sums sums = freivalds_sums_of(check, c->rows, first + row);
   dm_row_bias_add(&verdict->bias, &c->u->factors, &sums);
   if (is_ordinary(c, &sums, verdict)) return true;
   const int64_t exponent = check->row_exponents ? -check->row_exponents[row] : 0;
   const dm_row_found found =
-      dm_row_compare(&c->u->factors, &sums, (double)scaled(c->u->subnormal, exponent),
-                     (double)scaled(c->u->limit, exponent));
+      dm_row_compare(&c->u->factors, &sums, (double)freivalds_scaled(c->u->subnormal, exponent),
+                     (double)freivalds_scaled(c->u->limit, exponent));
   verdict->strained |= found.strained;
   if (!found.checked) return false;
   if (found.relative > verdict->relative) verdict->relative = found.relative;
@@ -187,7 +190,8 @@ static dm_status compare_turn(void *context, int64_t turn) {
   const dm_freivalds *check = c->check;
   dm_verdict *found = &c->found[turn];
   *found = (dm_verdict){.worst_row = -1};
-  for (int64_t i = turn * TURN; i < dm_min(check->problem.m, (turn + 1) * TURN); i++) {
+  for (int64_t i = turn * FREIVALDS_TURN; i < dm_min(check->problem.m, (turn + 1) * FREIVALDS_TURN);
+       i++) {
     const bool is_nan = dm_freivalds_expects(check->nan_rows, check->rows.begin + i);
     bool whole = !is_nan;
     for (int g = 0; g < check->groups && !is_nan; g++)
@@ -217,12 +221,12 @@ dm_status dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked 
   verdict->strained = check->strained && !check->exact;
   verdict->cols_checked = check->problem.n - check->cols_left_out;
   if (check->exact) {
-    compare_exactly(check, rows, verdict);
+    freivalds_compare_exactly(check, rows, verdict);
     return DM_OK;
   }
   const roundoffs u = roundoffs_of(check);
   verdict->unbiased = dm_freivalds_unbiased(&u.factors);
-  const int64_t turns = dm_ceil_div(check->problem.m, TURN);
+  const int64_t turns = dm_ceil_div(check->problem.m, FREIVALDS_TURN);
   DM_FREED dm_verdict *found = NULL;
   DM_TRY(dm_buffer_table(dm_max(1, turns), &found));
   comparing c = {check, &u, rows, found};

@@ -10,7 +10,7 @@
 #include "check/freivalds_impl.h"
 
 /* With fewer columns, groups take more time than they are worth. */
-enum { GROUPED = 512 };
+enum { FREIVALDS_GROUPED = 512 };
 
 /* What one thread has checked. */
 typedef struct thread_checks {
@@ -33,10 +33,10 @@ typedef struct checks {
   thread_checks *thread; /* DM_ENTRY_THREADS */
 } checks;
 
-static dm_status add_operands(const checks *all, dm_freivalds **check,
-                              const dm_whole_product *one) {
+static dm_status freivalds_add_operands(const checks *all, dm_freivalds **check,
+                                        const dm_whole_product *one) {
   DM_TRY(dm_freivalds_reuse(&all->one, all->alpha, all->beta, false, check));
-  if (all->one.n < GROUPED) dm_freivalds_join_groups(*check);
+  if (all->one.n < FREIVALDS_GROUPED) dm_freivalds_join_groups(*check);
   dm_freivalds_conjugate(*check, one->conjugate_a, one->conjugate_b);
   dm_freivalds_repeat(*check, all->seed, 0);
   DM_TRY(dm_freivalds_scan_b(*check, NULL, one->b, 0, 0));
@@ -49,7 +49,8 @@ static dm_status add_operands(const checks *all, dm_freivalds **check,
   return all->one.reads_c ? dm_freivalds_add_c0(*check, NULL, one->c, 0, 0) : DM_OK;
 }
 
-static dm_status before(void *context, int thread, int64_t entry, const dm_whole_product *one) {
+static dm_status freivalds_before(void *context, int thread, int64_t entry,
+                                  const dm_whole_product *one) {
   const checks *all = context;
   thread_checks *own = &all->thread[thread];
   const bool follows = entry + 1 < all->whole->entries;
@@ -60,7 +61,7 @@ static dm_status before(void *context, int thread, int64_t entry, const dm_whole
     dm_entry_sums_fetch(own->sums, follows ? &next : NULL);
   }
   own->plain = all->may_be_plain && dm_entry_sums_operands(own->sums, one->a, one->b);
-  return own->plain ? DM_OK : add_operands(all, &own->check, one);
+  return own->plain ? DM_OK : freivalds_add_operands(all, &own->check, one);
 }
 
 void dm_verdict_join(dm_verdict *all, const dm_verdict *one, int64_t first_row) {
@@ -89,7 +90,7 @@ static dm_status after(void *context, int thread, int64_t entry, const dm_whole_
   const int64_t row = entry * all->one.m;
   dm_verdict found;
   if (own->plain && dm_entry_sums_judge(own->sums, one->c, row)) return DM_OK;
-  if (own->plain) DM_TRY(add_operands(all, &own->check, one));
+  if (own->plain) DM_TRY(freivalds_add_operands(all, &own->check, one));
   DM_TRY(dm_freivalds_add_c(own->check, NULL, one->c, 0, 0));
   DM_TRY(dm_freivalds_judge(own->check, all->comm, &found));
   if (all->strained) all->strained[entry] = found.pass && found.strained;
@@ -103,7 +104,7 @@ static dm_status after(void *context, int thread, int64_t entry, const dm_whole_
   return DM_OK;
 }
 
-static void join(const checks *all, dm_verdict *verdict) {
+static void freivalds_join(const checks *all, dm_verdict *verdict) {
   *verdict = (dm_verdict){.pass = true,
                           .exact = dm_dtype_is_integer(all->one.work),
                           .worst_row = -1,
@@ -125,13 +126,13 @@ static void join(const checks *all, dm_verdict *verdict) {
   }
 }
 
-static dm_status multiply(checks *all, dm_backend *backend, const dm_whole_product *whole,
-                          dm_verdict *verdict) {
-  const dm_entry_steps steps = {before, after, all};
+static dm_status freivalds_multiply(checks *all, dm_backend *backend, const dm_whole_product *whole,
+                                    dm_verdict *verdict) {
+  const dm_entry_steps steps = {freivalds_before, after, all};
   all->thread = calloc(DM_ENTRY_THREADS, sizeof *all->thread);
   if (!all->thread) return dm_fail(DM_E_FIT, "no memory for the verification");
   dm_status status = dm_backend_multiply_entries(backend, whole, &steps);
-  if (!status) join(all, verdict);
+  if (!status) freivalds_join(all, verdict);
   for (int t = 0; t < DM_ENTRY_THREADS; t++) {
     dm_freivalds_free(all->thread[t].check);
     dm_entry_sums_free(all->thread[t].sums);
@@ -159,6 +160,6 @@ dm_status dm_freivalds_multiply_entries(const dm_problem *problem, dm_check_seed
   DM_TRY(dm_freivalds_draw(&common, comm));
   all.seed = (dm_check_seed){.stated = true, .value = common.seed};
   all.factors = dm_freivalds_factors(&common);
-  all.may_be_plain = problem->n < GROUPED && dm_entry_sums_suit(&all.one, whole);
-  return multiply(&all, backend, whole, verdict);
+  all.may_be_plain = problem->n < FREIVALDS_GROUPED && dm_entry_sums_suit(&all.one, whole);
+  return freivalds_multiply(&all, backend, whole, verdict);
 }

@@ -10,9 +10,9 @@
 #include "core/wide_vectors.h"
 
 enum {
-  LANES = 4,
-  TURN = 1 << 14,
-  /* numbers of a thread's turn; */ TURNS = 8 /* with fewer, one has all */
+  FREIVALDS_LANES = 4,
+  FREIVALDS_ROOTS_TURN = 1 << 14,
+  /* numbers of a thread's turn; */ FREIVALDS_TURNS = 8 /* with fewer, one has all */
 };
 
 /* At least 2^-1000: a probe skips columns with factor 0, but must see NaN in A. */
@@ -33,10 +33,10 @@ typedef struct sizing {
 } sizing;
 
 DM_INLINE double sum_loop(const double *values, int64_t count) {
-  double sums[LANES] = {0.0};
+  double sums[FREIVALDS_LANES] = {0.0};
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES)
-    for (int l = 0; l < LANES; l++) sums[l] += values[i + l];
+  for (; i + FREIVALDS_LANES <= count; i += FREIVALDS_LANES)
+    for (int l = 0; l < FREIVALDS_LANES; l++) sums[l] += values[i + l];
   for (; i < count; i++) sums[0] += values[i];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
@@ -65,19 +65,20 @@ DM_BOTH_WIDTHS(take_sizes,
 
 static dm_status size_turn(void *context, int64_t turn) {
   const sizing *s = context;
-  const int64_t first = turn * TURN, count = dm_min(TURN, s->count - first);
+  const int64_t first = turn * FREIVALDS_ROOTS_TURN,
+                count = dm_min(FREIVALDS_ROOTS_TURN, s->count - first);
   take_sizes(s->t + first * s->parts, s->parts, count, s->sizes + first, &s->found[turn]);
   return DM_OK;
 }
 
 dm_status dm_freivalds_take_roots(dm_freivalds *check, int64_t row, int64_t count) {
-  const int64_t turns = dm_ceil_div(count, TURN);
+  const int64_t turns = dm_ceil_div(count, FREIVALDS_ROOTS_TURN);
   DM_FREED sizes_found *found = NULL;
   DM_TRY(dm_buffer_table(dm_max(1, turns), &found));
   for (int g = 0; g < check->groups; g++) {
     const int64_t first = dm_freivalds_at(check, g, row);
     sizing s = {check->t + first * check->parts, check->parts, check->sizes + first, count, found};
-    DM_TRY(dm_fork_each(turns, turns < TURNS ? 1 : 0, size_turn, &s));
+    DM_TRY(dm_fork_each(turns, turns < FREIVALDS_TURNS ? 1 : 0, size_turn, &s));
     for (int64_t i = 0; i < turns; i++) {
       check->strained |= found[i].odd > 0;
       check->spread += found[i].squares;

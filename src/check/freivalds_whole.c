@@ -49,7 +49,7 @@ static void list_rows(const dm_rows_found *rows, bool sound, int64_t first, doub
   memcpy(numbers, all, sizeof all);
 }
 
-static dm_rows_found rows_of(const double *numbers) {
+static dm_rows_found freivalds_rows_of(const double *numbers) {
   return (dm_rows_found){.residual = numbers[0],
                          .relative = numbers[1],
                          .squares = numbers[2],
@@ -60,8 +60,8 @@ static dm_rows_found rows_of(const double *numbers) {
 }
 
 /* Joins the findings of all ranks, unless one comes with an error, MINE. */
-static dm_status join_rows(const dm_comm *comm, const dm_checked_ranks *with, dm_status mine,
-                           dm_rows_found *rows, bool *sound) {
+static dm_status freivalds_join_rows(const dm_comm *comm, const dm_checked_ranks *with,
+                                     dm_status mine, dm_rows_found *rows, bool *sound) {
   const int ranks = dm_comm_size(comm);
   const int64_t count = NUMBERS * (int64_t)ranks;
   double *all = NULL;
@@ -70,9 +70,9 @@ static dm_status join_rows(const dm_comm *comm, const dm_checked_ranks *with, dm
   if (!mine) list_rows(rows, *sound, with->first, all + NUMBERS * dm_comm_rank(comm));
   status = with->sum(with->context, mine, all, count, false);
   for (int r = 0; r < ranks && !status; r++) *sound &= all[NUMBERS * r + NUMBERS - 1] == 0.0;
-  if (!status) *rows = rows_of(all);
+  if (!status) *rows = freivalds_rows_of(all);
   for (int r = 1; r < ranks && !status; r++) {
-    const dm_rows_found more = rows_of(all + NUMBERS * r);
+    const dm_rows_found more = freivalds_rows_of(all + NUMBERS * r);
     dm_rows_join(rows, &more);
   }
   free(all);
@@ -80,9 +80,9 @@ static dm_status join_rows(const dm_comm *comm, const dm_checked_ranks *with, dm
 }
 
 /* All ranks multiply, even if one has no sums. */
-static dm_status multiply_rows(const dm_comm *comm, dm_backend *backend,
-                               const dm_checked_product *product, dm_checked_found *found,
-                               bool *sound) {
+static dm_status freivalds_multiply_rows(const dm_comm *comm, dm_backend *backend,
+                                         const dm_checked_product *product, dm_checked_found *found,
+                                         bool *sound) {
   const dm_checked_ranks *ranks = product->ranks;
   dm_status status = dm_backend_multiply_checked(backend, product, found);
   *sound = status || is_sound(product, &found->columns);
@@ -91,7 +91,7 @@ static dm_status multiply_rows(const dm_comm *comm, dm_backend *backend,
   if (!status)
     found->rows.strained |= found->columns.strained; /* where k is divided, on one rank */
   dm_status multiplied = ranks->multiply(ranks->context);
-  if (!multiplied) return join_rows(comm, ranks, status, &found->rows, sound);
+  if (!multiplied) return freivalds_join_rows(comm, ranks, status, &found->rows, sound);
   dm_status_free(status);
   return multiplied;
 }
@@ -115,11 +115,11 @@ dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed se
       product.factors.reads_c || dm_dtype_is_integer(problem->work)
           ? 1
           : dm_sample_step((ranks ? ranks->depth : whole->a.cols) * dm_max(1, whole->entries));
-  DM_TRY(multiply_rows(comm, backend, &product, &found, &sound));
+  DM_TRY(freivalds_multiply_rows(comm, backend, &product, &found, &sound));
   if (!sound) {
     product.step = 1;
     product.multiplied = true;
-    DM_TRY(multiply_rows(comm, backend, &product, &found, &sound));
+    DM_TRY(freivalds_multiply_rows(comm, backend, &product, &found, &sound));
   }
   *verdict = verdict_of(problem, &found, &product);
   return DM_OK;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The fraction of C that was compared, from 0 to 1. */
-static double part_of(const dm_verdict *v) {
+static double verdict_part_of(const dm_verdict *v) {
   const double rows = (double)v->rows_checked, cols = (double)v->cols_checked;
   const double left_rows = (double)v->rows_left_out, left_cols = (double)v->cols_left_out;
   if (rows <= 0.0 || cols <= 0.0) return 0.0;
@@ -15,16 +15,16 @@ static double part_of(const dm_verdict *v) {
 
 const char *dm_verdict_word(const dm_verdict *verdict) {
   if (!verdict->pass) return "FAIL";
-  if (part_of(verdict) <= 0.0) return "UNCHECKED";
+  if (verdict_part_of(verdict) <= 0.0) return "UNCHECKED";
   const bool left_out = verdict->rows_left_out + verdict->cols_left_out > 0;
   return left_out || verdict->strained ? "PARTIAL" : "PASS";
 }
 
 /* The word and, for PARTIAL, the percentage. */
-static const char *describe(const dm_verdict *verdict, char text[48]) {
+static const char *verdict_describe(const dm_verdict *verdict, char text[48]) {
   const char *word = dm_verdict_word(verdict);
   snprintf(text, 48, strcmp(word, "PARTIAL") == 0 ? "%s, %.3g %% of C" : "%s", word,
-           floor(part_of(verdict) * 1000.0) / 10.0);
+           floor(verdict_part_of(verdict) * 1000.0) / 10.0);
   return text;
 }
 
@@ -48,7 +48,7 @@ void dm_verdict_say(const dm_verdict *v, const double *alpha, const dm_log *log)
 }
 
 /* The exact value, in as few digits as possible. */
-static const char *number(double value, char text[32]) {
+static const char *verdict_number(double value, char text[32]) {
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(text, 32, "%.*g", digits, value);
     if (strtod(text, NULL) == value) break;
@@ -61,11 +61,11 @@ static const char *number(double value, char text[32]) {
 static void put_factor(const double z[2], const char *const lead[2], char text[96]) {
   char re[32], im[32];
   if (z[1] != 0.0)
-    snprintf(text, 96, "%s(%s,%s) ", lead[0], number(z[0], re), number(z[1], im));
+    snprintf(text, 96, "%s(%s,%s) ", lead[0], verdict_number(z[0], re), verdict_number(z[1], im));
   else if (fabs(z[0]) == 1.0)
     snprintf(text, 96, "%s", lead[signbit(z[0]) != 0]);
   else
-    snprintf(text, 96, "%s%s ", lead[signbit(z[0]) != 0], number(fabs(z[0]), re));
+    snprintf(text, 96, "%s%s ", lead[signbit(z[0]) != 0], verdict_number(fabs(z[0]), re));
 }
 
 /* ", columns of A centered and scaled" */
@@ -101,15 +101,15 @@ static const char *checked_text(const dm_checked *checked, char text[DM_CHECKED_
   return text;
 }
 
-static void add_scalar(const char *name, const double *z, double usual, char *text) {
+static void verdict_add_scalar(const char *name, const double *z, double usual, char *text) {
   char re[32], im[32];
   const size_t used = strlen(text);
   if (!z || (z[0] == usual && z[1] == 0.0)) return;
   snprintf(text + used, DM_CHECKED_TEXT - used, z[1] == 0.0 ? " %s=%s" : " %s=%s,%s", name,
-           number(z[0], re), number(z[1], im));
+           verdict_number(z[0], re), verdict_number(z[1], im));
 }
 
-static void add_lines(const char *name, int matrix, dm_lines lines, char *text) {
+static void verdict_add_lines(const char *name, int matrix, dm_lines lines, char *text) {
   const size_t used = strlen(text);
   if (lines != DM_NO_LINES)
     snprintf(text + used, DM_CHECKED_TEXT - used, " %s_%c=%s", name, "ab"[matrix],
@@ -121,11 +121,11 @@ const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEX
                                                                            " op_b=c"};
   const dm_problem *p = checked->problem;
   snprintf(text, DM_CHECKED_TEXT, "%s%s", a[p->op_a], b[p->op_b]);
-  add_scalar("alpha", checked->alpha, 1.0, text);
-  add_scalar("beta", checked->beta, 0.0, text);
+  verdict_add_scalar("alpha", checked->alpha, 1.0, text);
+  verdict_add_scalar("beta", checked->beta, 0.0, text);
   for (int x = 0; checked->standard && x < 2; x++) {
-    add_lines("center", x, checked->standard[x].center, text);
-    add_lines("scale", x, checked->standard[x].scale, text);
+    verdict_add_lines("center", x, checked->standard[x].center, text);
+    verdict_add_lines("scale", x, checked->standard[x].scale, text);
   }
   const size_t used = strlen(text);
   if (!dm_compute_is_plain(&p->compute))
@@ -142,7 +142,7 @@ const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]) 
 /* Equation, precision, residual, seed and verdict in one line: a PASS says what it is worth. */
 static void record_line(const dm_verdict *verdict, const dm_checked *checked, dm_record *record) {
   char words[48], equation[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], residual[48] = "exactly";
-  describe(verdict, words);
+  verdict_describe(verdict, words);
   checked_text(checked, equation);
   dm_verdict_seed(verdict, seed);
   if (!verdict->exact)
@@ -175,7 +175,7 @@ void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, con
     dm_record_text(record, "verification.repairs", "repaired", "%lld %s of C computed again",
                    (long long)verdict->repaired, verdict->repaired == 1 ? "tile" : "tiles");
   dm_record_text(record, "verification.verdict", NULL, "%s", dm_verdict_word(verdict));
-  dm_record_real(record, "verification.part", NULL, DM_SHOWN_PLAIN, part_of(verdict));
+  dm_record_real(record, "verification.part", NULL, DM_SHOWN_PLAIN, verdict_part_of(verdict));
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, verdict->residual);
   dm_record_real(record, "verification.relative", NULL, DM_SHOWN_PLAIN, verdict->relative);
   const dm_row_bias *bias = &verdict->bias;
@@ -190,7 +190,7 @@ void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, con
 }
 
 static dm_status unchecked(const dm_verdict *verdict, const char *what) {
-  const double part = part_of(verdict);
+  const double part = verdict_part_of(verdict);
   if (part <= 0.0)
     return dm_hint(
         dm_fail(DM_E_UNCHECKED, "nothing of %s could be verified", what),

@@ -219,7 +219,7 @@ FILE *dm_cli_out(const dm_call *call) {
   return stdout;
 }
 
-static const char mark[] = "damier: ";
+static const char call_mark[] = "damier: ";
 
 /* -q leaves only the line that scripts read, if there is one; -q -q prints nothing. */
 static dm_status print_table(const dm_call *call, const dm_record *record) {
@@ -237,7 +237,7 @@ static dm_status print_table(const dm_call *call, const dm_record *record) {
   for (const char *at = text; at + 1 < end; at++)
     if (*at == '\n') last = at + 1;
   const bool brief = level <= DM_LOG_WARNING;
-  if (!brief || strncmp(last, mark, strlen(mark)) == 0) fputs(brief ? last : text, out);
+  if (!brief || strncmp(last, call_mark, strlen(call_mark)) == 0) fputs(brief ? last : text, out);
   if (fflush(out) != 0 || ferror(out))
     return dm_fail(DM_E_IO, "the report could not be written to standard output");
   return DM_OK;
@@ -252,17 +252,17 @@ dm_status dm_cli_publish(const dm_call *call, dm_record *record) {
 
 enum {
   FIRST = 256, /* values of long options start above all letters */
-  MOST = 2 * DM_CLI_OPTIONS + 1,
+  CALL_MOST = 2 * DM_CLI_OPTIONS + 1,
   OPERAND = 1, /* getopt_long returns 1 for an operand if the letters start with "-" */
 };
 
-typedef struct lists {
-  struct option longs[MOST];
+typedef struct call_lists {
+  struct option longs[CALL_MOST];
   char letters[DM_CLI_OPTIONS * 2 + 3];
   char negated[DM_CLI_OPTIONS][40]; /* "no-verify" */
-} lists;
+} call_lists;
 
-static void make_lists(unsigned verb, lists *l) {
+static void make_lists(unsigned verb, call_lists *l) {
   int count = 0;
   memset(l, 0, sizeof *l);
   strcpy(l->letters, "-:"); /* '-': operands in order; ':': report a missing value */
@@ -306,7 +306,7 @@ static void knowing_verbs(const char *name, char *text, size_t room) {
 }
 
 /* Names that other programs use for an option; NAME itself if none is known. */
-static const char *synonym_of(const char *name) {
+static const char *call_synonym_of(const char *name) {
   static const char *const synonyms[][2] = {
       {"transa", "op-a"},     {"transb", "op-b"},       {"trans-a", "op-a"},
       {"trans-b", "op-b"},    {"transpose-a", "op-a"},  {"transpose-b", "op-b"},
@@ -331,7 +331,7 @@ static const char *instead_of(const char *name) {
   return NULL;
 }
 
-static dm_status unknown_option(const dm_verb *verb, const char *typed, const lists *l) {
+static dm_status unknown_option(const dm_verb *verb, const char *typed, const call_lists *l) {
   char name[64], others[160];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(typed, "="), typed);
   const char *space = verb->name[0] ? " " : "";
@@ -340,16 +340,16 @@ static dm_status unknown_option(const dm_verb *verb, const char *typed, const li
       dm_fail(DM_E_USAGE, "damier%s%s has no option '--%s'", space, verb->name, name);
   if (instead_of(name)) return dm_hint(status, "%s", instead_of(name));
   if (others[0]) return dm_hint(status, "it is an option of %s", others);
-  const char *names[MOST];
+  const char *names[CALL_MOST];
   int count = 0;
   for (; l->longs[count].name; count++) names[count] = l->longs[count].name;
-  int nearest = dm_closest(synonym_of(name), names, count);
+  int nearest = dm_closest(call_synonym_of(name), names, count);
   if (nearest < 0)
     return dm_hint(status, "'damier%s%s --help-all' lists the options", space, verb->name);
   return dm_hint(status, "did you mean '--%s'?", names[nearest]);
 }
 
-static dm_status bad_option(const dm_verb *verb, const char *typed, const lists *l) {
+static dm_status bad_option(const dm_verb *verb, const char *typed, const call_lists *l) {
   bool is_long = strncmp(typed, "--", 2) == 0;
   bool negated;
   if (is_long && optopt >= FIRST)
@@ -379,7 +379,8 @@ static bool is_cut_short(const char *typed, const char *name) {
   return strlen(name) != length || strncmp(typed + 2, name, length) != 0;
 }
 
-static dm_status take(dm_call *call, int code, const char *typed, int place, const lists *l) {
+static dm_status call_take(dm_call *call, int code, const char *typed, int place,
+                           const call_lists *l) {
   bool negated;
   const dm_option *option = option_of(code, call->verb->bit, &negated);
   if (!option) return dm_fail(DM_E_BUG, "getopt_long returned %d", code);
@@ -391,7 +392,7 @@ static dm_status take(dm_call *call, int code, const char *typed, int place, con
 }
 
 dm_status dm_cli_arguments(dm_call *call, int argc, char **argv) {
-  lists l;
+  call_lists l;
   make_lists(call->verb->bit, &l);
   optind = 1;
   opterr = 0;
@@ -406,7 +407,7 @@ dm_status dm_cli_arguments(dm_call *call, int argc, char **argv) {
     else if (code == '?')
       return bad_option(call->verb, argv[at], &l);
     else
-      DM_TRY(take(call, code, argv[at], place, &l));
+      DM_TRY(call_take(call, code, argv[at], place, &l));
   }
   while (optind < argc) call->operands[call->operand_count++] = argv[optind++];
   return DM_OK;

@@ -37,8 +37,8 @@ void dm_cli_print_completion(int shell, FILE *out) {
 
 /* Prints PREFIX and the first LENGTH bytes of WORD if that begins with what was TYPED, and what it
  * is ABOUT, to the first semicolon. */
-static void offer(const char *typed, const char *prefix, const char *word, size_t length,
-                  const char *about) {
+static void completion_offer(const char *typed, const char *prefix, const char *word, size_t length,
+                             const char *about) {
   char whole[128];
   snprintf(whole, sizeof whole, "%s%.*s", prefix, (int)length, word);
   if (strncmp(whole, typed, strlen(typed)) == 0)
@@ -53,22 +53,23 @@ static void offer_verbs(const char *typed, int count, char **words) {
     const size_t first = strcspn(verb->name, " ");
     const bool is_bench = verb->name[first] != '\0';
     if (count == 0 && !(is_bench && has_bench))
-      offer(typed, "", verb->name, first, is_bench ? "measure" : verb->about);
+      completion_offer(typed, "", verb->name, first, is_bench ? "measure" : verb->about);
     if (count == 1 && is_bench && strlen(words[0]) == first &&
         strncmp(words[0], verb->name, first) == 0)
-      offer(typed, "", verb->name + first + 1, strlen(verb->name + first + 1), verb->about);
+      completion_offer(typed, "", verb->name + first + 1, strlen(verb->name + first + 1),
+                       verb->about);
     has_bench |= is_bench;
   }
 }
 
-static const dm_verb *verb_of(int count, char **words) {
+static const dm_verb *completion_verb_of(int count, char **words) {
   const dm_verb *verb = &dm_cli_no_verb;
   int used;
   if (count > 0) dm_status_free(dm_cli_verb_find(count, words, &verb, &used));
   return verb;
 }
 
-static bool is_named(const dm_option *option, const char *word) {
+static bool completion_is_named(const dm_option *option, const char *word) {
   return word[0] == '-' &&
          (word[1] == '-' ? strcmp(word + 2, option->name) == 0
                          : option->letter && word[1] == option->letter && word[2] == '\0');
@@ -78,21 +79,23 @@ void dm_cli_complete(int count, char **words) {
   const char *typed = count > 0 ? words[count - 1] : "";
   const int before = count > 0 ? count - 1 : 0;
   const char *previous = before > 0 ? words[before - 1] : "";
-  const dm_verb *verb = verb_of(before, words);
+  const dm_verb *verb = completion_verb_of(before, words);
   for (int i = 0; i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
-    if (!(option->verbs & verb->bit) || !is_named(option, previous) || !dm_cli_takes_value(option))
+    if (!(option->verbs & verb->bit) || !completion_is_named(option, previous) ||
+        !dm_cli_takes_value(option))
       continue;
     const char *const *choices = dm_cli_value(option)->choices;
     for (int j = 0; choices && choices[j]; j++)
-      offer(typed, "", choices[j], strlen(choices[j]), option->help);
+      completion_offer(typed, "", choices[j], strlen(choices[j]), option->help);
     return;
   }
   offer_verbs(typed, before, words);
   for (int i = 0; typed[0] == '-' && i < dm_cli_option_count; i++) {
     const dm_option *option = &dm_cli_options[i];
     if (!(option->verbs & verb->bit)) continue;
-    offer(typed, "--", option->name, strlen(option->name), option->help);
-    if (option->negatable) offer(typed, "--no-", option->name, strlen(option->name), option->help);
+    completion_offer(typed, "--", option->name, strlen(option->name), option->help);
+    if (option->negatable)
+      completion_offer(typed, "--no-", option->name, strlen(option->name), option->help);
   }
 }

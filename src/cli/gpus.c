@@ -15,7 +15,7 @@
 #include "run/cores.h"
 
 /* Options that contradict --gpus, which is given. */
-static dm_status check(const dm_call *call) {
+static dm_status gpus_check(const dm_call *call) {
   const char *backend = dm_chosen(&call->settings, "backend");
   const bool none = strcmp(call->own.gpus, "none") == 0;
   const dm_backend_ops *cuda;
@@ -32,7 +32,7 @@ dm_status dm_cli_take_stated_gpus(dm_call *call, dm_gpu_choice *choice) {
   dm_gpu_list list;
   *choice = (dm_gpu_choice){.ranks = 1};
   if (!dm_cli_given(call, "gpus")) return DM_OK;
-  DM_TRY(check(call));
+  DM_TRY(gpus_check(call));
   dm_backend_gpus(&list);
   DM_TRY(dm_gpu_list_restrict(&list, call->own.gpus));
   dm_gpu_list_show(&list, list.count);
@@ -79,7 +79,7 @@ static void fill_memory(dm_machine *machine) {
 }
 
 /* The files that the call names, if any: both factors and the old C. */
-static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
+static dm_named_files gpus_names_of(const dm_call *call, dm_location at[2]) {
   const dm_settings *s = &call->settings;
   dm_named_files files = {.writes = dm_given(s, "output") ? s->output.file : NULL};
   for (int i = 0; i < 2 && call->operand_count == 2; i++) {
@@ -95,7 +95,7 @@ static dm_named_files names_of(const dm_call *call, dm_location at[2]) {
 static void see_files(const dm_call *call, int ranks, const dm_core_part *part,
                       dm_machine *machine) {
   dm_location at[2];
-  const dm_named_files files = names_of(call, at);
+  const dm_named_files files = gpus_names_of(call, at);
   dm_state_files(dm_see_files(&files), (int64_t)ranks * part->cores, 1, machine);
   const int64_t threads = (int64_t)ranks * part->threads;
   dm_state_cores(dm_min(threads, dm_cores()), threads, 1, machine);
@@ -146,7 +146,7 @@ static dm_status this_computer(const dm_call *call, const dm_problem *problem, i
 }
 
 /* What the user states. */
-static dm_status take_rates(const dm_call *call, bool rates, dm_machine *machine) {
+static dm_status gpus_take_rates(const dm_call *call, bool rates, dm_machine *machine) {
   const dm_settings *s = &call->settings;
   if (rates && s->machine[0]) DM_TRY(dm_machine_take_rates(s->machine, machine));
   if (s->memory[0]) machine->host_bytes = s->memory[0];
@@ -163,7 +163,7 @@ static dm_status machine_of_gpu(const dm_call *call, const char *name, dm_machin
   see_files(call, 1, &part, machine);
   machine->device_bytes = dm_setup_share(0, (double)dm_machine_device_memory(name));
   machine->host_bytes = dm_setup_share(0, (double)dm_memory_available());
-  return take_rates(call, true, machine);
+  return gpus_take_rates(call, true, machine);
 }
 
 dm_status dm_cli_machine(const dm_call *call, const dm_problem *problem, dm_machine *machine,
@@ -181,7 +181,7 @@ dm_status dm_cli_machine(const dm_call *call, const dm_problem *problem, dm_mach
     *ranks = call->own.ranks ? (int)call->own.ranks : dm_comm_size_before_start();
     DM_TRY(this_computer(call, problem, *ranks, machine));
   }
-  return take_rates(call, !described, machine);
+  return gpus_take_rates(call, !described, machine);
 }
 
 /* ---- GPUs without a launcher ---- */

@@ -7,9 +7,9 @@
 
 #include "cli/call.h"
 
-enum { WIDTH = 88, HELP_COLUMN = 30, SHORT_WIDTH = 100, SHORT_COLUMN = 32, LONG_LIST = 24 };
+enum { HELP_WIDTH = 88, HELP_COLUMN = 30, SHORT_WIDTH = 100, SHORT_COLUMN = 32, LONG_LIST = 24 };
 
-/* Prints TEXT from column AT, wrapped at WIDTH; continuation lines start at INDENT. */
+/* Prints TEXT from column AT, wrapped at HELP_WIDTH; continuation lines start at INDENT. */
 static void print_wrapped(FILE *out, const char *text, int at, int indent, int width) {
   int column = at;
   while (*text) {
@@ -46,7 +46,7 @@ static void print_row(const dm_option *option, const char *value, const char *te
     width = 0;
   }
   fprintf(out, "%*s", column - width, "");
-  print_wrapped(out, text, column, column, full ? WIDTH : SHORT_WIDTH);
+  print_wrapped(out, text, column, column, full ? HELP_WIDTH : SHORT_WIDTH);
 }
 
 /* The short form ends before the first "; " of the help and lists long choices there. */
@@ -72,7 +72,7 @@ static void print_options(const dm_verb *verb, bool full, FILE *out) {
       const dm_option *option = &dm_cli_options[i];
       unsigned shown = full ? option->verbs : option->verbs & option->usual;
       if ((int)option->group != group || !(shown & verb->bit)) continue;
-      if (!titled) fprintf(out, "\n%s:\n", dm_cli_group_title((dm_group)group));
+      if (!titled) fprintf(out, "\n%s:\n", dm_cli_group_title((dm_option_group)group));
       titled = true;
       print_option(option, full, out);
     }
@@ -101,11 +101,11 @@ static void print_verb(const dm_verb *verb, bool full, FILE *out) {
   fprintf(out, "Usage: damier %s%s%s [options]\n\n", verb->name, space, verb->operands);
   char line[400];
   snprintf(line, sizeof line, "%c%s.", toupper((unsigned char)verb->about[0]), verb->about + 1);
-  print_wrapped(out, line, 0, 0, WIDTH);
+  print_wrapped(out, line, 0, 0, HELP_WIDTH);
   if (!full) return;
   for (const char *more = verb->more; *more; more += strcspn(more, "\n") + 1) {
     snprintf(line, sizeof line, "%.*s", (int)strcspn(more, "\n"), more);
-    print_wrapped(out, line, 0, 0, WIDTH);
+    print_wrapped(out, line, 0, 0, HELP_WIDTH);
   }
 }
 
@@ -219,7 +219,7 @@ static void print_items(FILE *out) {
         "(powers of 1024).\n",
         out);
   for (int group = 0; group < DM_GROUPS; group++) {
-    fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", dm_cli_group_title((dm_group)group));
+    fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", dm_cli_group_title((dm_option_group)group));
     for (int i = 0; i < dm_cli_option_count; i++)
       if ((int)dm_cli_options[i].group == group) print_item(&dm_cli_options[i], out);
     fputs(".El\n", out);

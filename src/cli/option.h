@@ -78,7 +78,7 @@ enum {
                        DM_VERB_BENCH_SCALE,
 };
 
-typedef enum dm_group {
+typedef enum dm_option_group {
   DM_GROUP_FILES,
   DM_GROUP_MATRIX,
   DM_GROUP_EQUATION,
@@ -89,7 +89,7 @@ typedef enum dm_group {
   DM_GROUP_REPORT,
   DM_GROUP_GENERAL,
   DM_GROUPS,
-} dm_group;
+} dm_option_group;
 
 /* Options of products have their value in dm_values, by their name. */
 typedef struct dm_option {
@@ -97,7 +97,7 @@ typedef struct dm_option {
   char letter;         /* 0: none */
   const char *metavar; /* NULL: no value, or one of the choices */
   unsigned verbs;
-  dm_group group;
+  dm_option_group group;
   const char *shown; /* the default in words, if it is no value */
   const char *help;
   dm_value own;    /* sets dm_cli_settings; without a setter: an option of products */
@@ -109,7 +109,7 @@ typedef struct dm_option {
 extern const dm_option dm_cli_options[];
 extern const int dm_cli_option_count;
 
-const char *dm_cli_group_title(dm_group group);
+const char *dm_cli_group_title(dm_option_group group);
 
 const dm_value *dm_cli_value(const dm_option *option);
 

@@ -7,12 +7,12 @@
 
 /* ---- setters of the program's own options ---- */
 
-static void *place(const dm_value *value, void *settings) {
+static void *option_place(const dm_value *value, void *settings) {
   return (char *)settings + value->at;
 }
 
 static dm_status set_step(const dm_value *value, const char *text, void *settings) {
-  int *steps = place(value, settings);
+  int *steps = option_place(value, settings);
   int64_t number = 1;
   if (text && (!dm_parse_count(text, &number) || number > 9))
     return dm_fail(DM_E_USAGE, "'%s' is not a number from 0 to 9", text);
@@ -22,12 +22,12 @@ static dm_status set_step(const dm_value *value, const char *text, void *setting
 
 static dm_status set_shell(const dm_value *value, const char *text, void *settings) {
   DM_TRY(dm_value_set_choice(value, text, settings));
-  ++*(int *)place(value, settings);
+  ++*(int *)option_place(value, settings);
   return DM_OK;
 }
 
 static dm_status set_paths(const dm_value *value, const char *text, void *settings) {
-  dm_cli_paths *paths = place(value, settings);
+  dm_cli_paths *paths = option_place(value, settings);
   if (paths->count == DM_CLI_REPORTS)
     return dm_fail(DM_E_USAGE, "given more than %d times", DM_CLI_REPORTS);
   DM_TRY(dm_value_copy(text, paths->path[paths->count], DM_PATH));
@@ -52,7 +52,7 @@ enum {
   MULTIPLY = DM_VERBS_PRODUCT,
   PCA = DM_VERB_PCA,
   SVD = DM_VERB_SVD,
-  FACTORS = PCA | SVD, /* components */
+  OPTION_FACTORS = PCA | SVD, /* components */
   PLAN = DM_VERB_PLAN,
   GENERATE = DM_VERB_GENERATE,
   VERIFY = DM_VERB_VERIFY,
@@ -63,22 +63,22 @@ enum {
   BENCH_L = DM_VERB_BENCH_LINKS,
   BENCH_S = DM_VERB_BENCH_SCALE,
   BENCH_P = BENCH_M | BENCH_S, /* products */
-  NONE = DM_VERB_NONE,
-  READERS = MULTIPLY | FACTORS | PLAN | VERIFY | INFO, /* verbs that open inputs */
-  VERBS = MULTIPLY | FACTORS | PLAN | GENERATE | VERIFY | INFO | BENCH_M | BENCH_K | BENCH_L |
-          BENCH_S | BENCH_R,
-  ENGINE = MULTIPLY | FACTORS | BENCH_P,
+  OPTION_NONE = DM_VERB_NONE,
+  OPTION_READERS = MULTIPLY | OPTION_FACTORS | PLAN | VERIFY | INFO, /* verbs that open inputs */
+  VERBS = MULTIPLY | OPTION_FACTORS | PLAN | GENERATE | VERIFY | INFO | BENCH_M | BENCH_K |
+          BENCH_L | BENCH_S | BENCH_R,
+  ENGINE = MULTIPLY | OPTION_FACTORS | BENCH_P,
   STORING = MULTIPLY | GENERATE,
   STOPPABLE = DM_VERBS_STOPPABLE,
 };
 
 /* Each list is in the order of the enum that it stands for. */
-static const char *const kinds[] = {"uniform", "normal",   "ozaki",   "identity",
-                                    "integer", "constant", "hilbert", NULL};
-static const char *const lines[] = {"columns", "rows", NULL};
-static const char *const places[] = {"auto", "host", "device", NULL};
-static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
-static const char *const modes[] = {"auto", "always", "never", NULL};
+static const char *const option_kinds[] = {"uniform", "normal",   "ozaki",   "identity",
+                                           "integer", "constant", "hilbert", NULL};
+static const char *const option_lines[] = {"columns", "rows", NULL};
+static const char *const option_places[] = {"auto", "host", "device", NULL};
+static const char *const option_ways[] = {"pwrite", "mapped", "auto", NULL};
+static const char *const option_modes[] = {"auto", "always", "never", NULL};
 static const char *const kernel_ops[] = {"all", "gemm", "transpose", "add", "dot", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 
@@ -89,18 +89,18 @@ const dm_option dm_cli_options[] = {
      "file and dataset of C; of what is kept of C also R.npz", .flags_only = true, .usual = MULTIPLY},
     {"output", 'o', "FILE", BENCH_R, DM_GROUP_FILES, NULL,
      "write the rates to FILE, as words of --machine", OWN(dm_value_set_text, rates_file), .flags_only = true, .usual = BENCH_R},
-    {"output", 'o', "P.h5[:/group]", FACTORS, DM_GROUP_FILES, "group /pca or /svd",
-     "file and group of the result, or P.npz", .flags_only = true, .usual = FACTORS},
-    {"scores", 0, "S.h5[:/ds]", FACTORS, DM_GROUP_FILES, NULL,
-     "also write X, centered and scaled, times the components: a row for each observation", .flags_only = true, .usual = FACTORS},
+    {"output", 'o', "P.h5[:/group]", OPTION_FACTORS, DM_GROUP_FILES, "group /pca or /svd",
+     "file and group of the result, or P.npz", .flags_only = true, .usual = OPTION_FACTORS},
+    {"scores", 0, "S.h5[:/ds]", OPTION_FACTORS, DM_GROUP_FILES, NULL,
+     "also write X, centered and scaled, times the components: a row for each observation", .flags_only = true, .usual = OPTION_FACTORS},
     {"files", 0, "FOLDER", BENCH_R, DM_GROUP_FILES, NULL,
      "also measure reading and writing in FOLDER", OWN(dm_value_set_text, files), .flags_only = true, .usual = BENCH_R},
-    {"dry-run", 0, NULL, MULTIPLY | FACTORS, DM_GROUP_FILES, NULL,
-     "check the files and show the plan for this number of ranks; compute nothing", OWN(dm_value_set_flag, dry_run), .flags_only = true, .usual = MULTIPLY | FACTORS},
+    {"dry-run", 0, NULL, MULTIPLY | OPTION_FACTORS, DM_GROUP_FILES, NULL,
+     "check the files and show the plan for this number of ranks; compute nothing", OWN(dm_value_set_flag, dry_run), .flags_only = true, .usual = MULTIPLY | OPTION_FACTORS},
     {"c", 0, "C0.h5[:/ds]", TIMES | DM_VERB_GRAM | PLAN | VERIFY, DM_GROUP_FILES, NULL,
      "the old C, read when beta is not 0; may be the output with --force", .flags_only = true, .usual = TIMES | VERIFY},
-    {"force", 0, NULL, MULTIPLY | FACTORS | GENERATE, DM_GROUP_FILES, NULL,
-     "replace an existing output if it holds only that dataset", .flags_only = true, .usual = MULTIPLY | FACTORS | GENERATE},
+    {"force", 0, NULL, MULTIPLY | OPTION_FACTORS | GENERATE, DM_GROUP_FILES, NULL,
+     "replace an existing output if it holds only that dataset", .flags_only = true, .usual = MULTIPLY | OPTION_FACTORS | GENERATE},
     {"append", 0, NULL, MULTIPLY, DM_GROUP_FILES, NULL,
      "add C to an existing file as a new dataset; the file may hold A and B", .flags_only = true, .usual = MULTIPLY},
     {"chunk", 0, "RxC", STORING, DM_GROUP_FILES, "contiguous",
@@ -128,24 +128,24 @@ const dm_option dm_cli_options[] = {
     {"bytes", 0, "LIST", BENCH_L, DM_GROUP_MATRIX, NULL,
      "message sizes: SIZE, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, separated by ','", OWN(dm_value_set_text, pieces, .initial = "8,64KiB,1MiB,16MiB"), .flags_only = true, .usual = BENCH_L},
     {"kind", 0, NULL, GENERATE, DM_GROUP_MATRIX, NULL,
-     "kind of elements", OWN(dm_value_set_choice, kind, .choices = kinds, .initial = "uniform"), .usual = GENERATE},
+     "kind of elements", OWN(dm_value_set_choice, kind, .choices = option_kinds, .initial = "uniform"), .usual = GENERATE},
     {"sizes", 0, "LIST", BENCH_M, DM_GROUP_MATRIX, NULL,
      "several products, one after the other: a list as for bench kernels, or a FILE.csv of M,N,K", OWN(dm_value_set_text, bench.sizes), .flags_only = true, .usual = BENCH_M},
     {"sizes", 0, "LIST", BENCH_K, DM_GROUP_MATRIX, NULL,
      "sizes: N, M,N,K, LOW:HIGH:STEP or LOW:HIGH:xFACTOR, separated by ';'; or a FILE.csv of M,N,K", OWN(dm_value_set_text, bench.sizes, .initial = "4096"), .flags_only = true, .usual = BENCH_K},
     {"pad", 0, "N", BENCH_K, DM_GROUP_MATRIX, NULL,
      "padding at the end of each row, in elements", OWN(dm_value_set_count, bench.pad, .initial = "0")},
-    {"rank", 0, "K", FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
-     "number of components", .flags_only = true, .usual = FACTORS},
-    {"method", 0, NULL, FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
-     "eigenvectors of all products of the short side's lines, proved by a pass over X; or random vectors and passes; auto: what is predicted to be faster", .flags_only = true, .usual = FACTORS},
-    {"tolerance", 0, "X", FACTORS | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
-     "largest residual of a component, as a part of the largest singular value", .flags_only = true, .usual = FACTORS},
-    {"passes", 0, "N", FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
-     "passes over X that improve the components, at most", .flags_only = true, .usual = FACTORS},
-    {"oversampling", 0, "N", FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
+    {"rank", 0, "K", OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
+     "number of components", .flags_only = true, .usual = OPTION_FACTORS},
+    {"method", 0, NULL, OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
+     "eigenvectors of all products of the short side's lines, proved by a pass over X; or random vectors and passes; auto: what is predicted to be faster", .flags_only = true, .usual = OPTION_FACTORS},
+    {"tolerance", 0, "X", OPTION_FACTORS | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+     "largest residual of a component, as a part of the largest singular value", .flags_only = true, .usual = OPTION_FACTORS},
+    {"passes", 0, "N", OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
+     "passes over X that improve the components, at most", .flags_only = true, .usual = OPTION_FACTORS},
+    {"oversampling", 0, "N", OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
      "vectors of a pass beyond K, with --method passes", .flags_only = true},
-    {"seed", 0, "N", FACTORS, DM_GROUP_EQUATION, NULL,
+    {"seed", 0, "N", OPTION_FACTORS, DM_GROUP_EQUATION, NULL,
      "seed of the random vectors", .flags_only = true},
     {"seed", 0, "N", GENERATE | BENCH_P | BENCH_K, DM_GROUP_MATRIX, NULL,
      "seed of the random elements", OWN(dm_value_set_count, seed, .initial = "1"), .usual = GENERATE},
@@ -161,9 +161,9 @@ const dm_option dm_cli_options[] = {
      "use A as it is, transposed, or conjugate transposed", .usual = TIMES | PLAN | VERIFY},
     {"op-b", 0, NULL, TIMES | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .usual = TIMES | PLAN | VERIFY},
-    {"of", 0, NULL, GRAM | FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
+    {"of", 0, NULL, GRAM | OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
      "products of all pairs of columns of X, or of rows",
-     OWN(dm_value_set_choice, of_rows, .initial = "columns", .choices = lines), .usual = GRAM | FACTORS},
+     OWN(dm_value_set_choice, of_rows, .initial = "columns", .choices = option_lines), .usual = GRAM | OPTION_FACTORS},
     {"center", 0, NULL, DM_VERB_GRAM, DM_GROUP_EQUATION, NULL,
      "subtract from these columns, or rows, their mean", .usual = GRAM},
     {"scale", 0, NULL, DM_VERB_GRAM | PCA, DM_GROUP_EQUATION, NULL,
@@ -183,7 +183,7 @@ const dm_option dm_cli_options[] = {
      "of genotypes (G.bed): the genomic relationship of samples, standardised by allele frequency; each pair is divided by the variants known in both, or with --missing mean by all; C_counts.h5 has these counts", .flags_only = true, .usual = DM_VERB_GRAM},
     {"nonfounders", 0, NULL, DM_VERB_GRAM | VERIFY, DM_GROUP_EQUATION, NULL,
      "--grm: allele frequencies of all samples, not only of those without parents in G.fam", .flags_only = true},
-    {"weights", 0, "W.h5[:/ds]", MULTIPLY | FACTORS | VERIFY, DM_GROUP_EQUATION, NULL,
+    {"weights", 0, "W.h5[:/ds]", MULTIPLY | OPTION_FACTORS | VERIFY, DM_GROUP_EQUATION, NULL,
      "weights of the terms of every sum, one for each: C = alpha op(A) diag(w) op(B); means and deviations are weighted, too", .flags_only = true},
     {"weights-are", 0, NULL, MULTIPLY | PCA | VERIFY, DM_GROUP_EQUATION, NULL,
      "how --divide counts weighted terms: as numpy.cov with aweights, or with fweights", .flags_only = true},
@@ -209,23 +209,23 @@ const dm_option dm_cli_options[] = {
      "leave out the diagonal of C, what a line has in common with itself", .flags_only = true},
     {"max-elements", 0, "N", MULTIPLY | PLAN, DM_GROUP_REDUCTION, "as many as fit in memory",
      "end with an error if more than N elements are beyond the threshold", .flags_only = true},
-    {"as-column", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
+    {"as-column", 0, NULL, OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "read a 1-D dataset as a matrix with one column", .flags_only = true},
-    {"as-row", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
+    {"as-row", 0, NULL, OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "read a 1-D dataset as a matrix with one row", .flags_only = true},
-    {"row-axes-a", 0, "N", MULTIPLY | FACTORS | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+    {"row-axes-a", 0, "N", MULTIPLY | OPTION_FACTORS | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "flatten A, or X: its first N dimensions are the rows, the others the columns", .flags_only = true},
     {"row-axes-b", 0, "N", TIMES | COV | COR | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .flags_only = true},
-    {"shape-a", 0, "MxN", MULTIPLY | FACTORS | PLAN | VERIFY | INFO, DM_GROUP_EQUATION, NULL,
+    {"shape-a", 0, "MxN", MULTIPLY | OPTION_FACTORS | PLAN | VERIFY | INFO, DM_GROUP_EQUATION, NULL,
      "A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column", .flags_only = true},
     {"shape-b", 0, "MxN", TIMES | COV | COR | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .flags_only = true},
-    {"packed-a", 0, "TRIANGLE", MULTIPLY | FACTORS | PLAN | VERIFY | INFO, DM_GROUP_EQUATION, NULL,
+    {"packed-a", 0, "TRIANGLE", MULTIPLY | OPTION_FACTORS | PLAN | VERIFY | INFO, DM_GROUP_EQUATION, NULL,
      "A, or X, is a 1-D dataset of the lower or upper triangle of a symmetric matrix, row after row, with its diagonal", .flags_only = true},
     {"packed-b", 0, "TRIANGLE", TIMES | COV | COR | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .flags_only = true},
-    {"complex-axis", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
+    {"complex-axis", 0, NULL, OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "the axis of 2 with the real and imaginary parts of complex numbers; auto: the last one, if the file says so (attribute __complex__, PETSc's complex, a dimension scale named complex or ri)", .flags_only = true},
     {"complex-axis-a", 0, NULL, MULTIPLY | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for A, or X, alone", .flags_only = true},
@@ -233,22 +233,22 @@ const dm_option dm_cli_options[] = {
      "the same for B alone", .flags_only = true},
     {"batch", 0, "N", PLAN, DM_GROUP_EQUATION, NULL,
      "without files: plan N products of these sizes, as of datasets of three dimensions", .flags_only = true},
-    {"stack", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
+    {"stack", 0, NULL, OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "how many files become one matrix ('runs/*.h5:/x', or @list.txt with a location in each line): one above another, or side by side",
      .flags_only = true},
     {"alpha", 0, "RE[,IM]", MULTIPLY | VERIFY, DM_GROUP_EQUATION, NULL,
      "factor of the product", .usual = MULTIPLY | VERIFY},
     {"beta", 0, "RE[,IM]", TIMES | DM_VERB_GRAM | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "factor of the old C (see --c); 0 does not read it", .usual = TIMES | VERIFY},
-    {"type", 0, NULL, MULTIPLY | FACTORS | PLAN | GENERATE | VERIFY | BENCH_P, DM_GROUP_EQUATION, "the files', else f64",
+    {"type", 0, NULL, MULTIPLY | OPTION_FACTORS | PLAN | GENERATE | VERIFY | BENCH_P, DM_GROUP_EQUATION, "the files', else f64",
      "element type; inputs of another type are converted first", .usual = MULTIPLY | PLAN | GENERATE | VERIFY | BENCH_P},
     {"type", 0, "T[,T...]", BENCH_K, DM_GROUP_EQUATION, NULL,
      "element types; tf32 is f32 multiplied in TF32", OWN(dm_value_set_text, bench.types, .initial = "all"), .flags_only = true, .usual = BENCH_K},
-    {"missing", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
+    {"missing", 0, NULL, OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "what becomes of missing values; they are what the file names (_FillValue, NA of R...), and NaN in cov and cor, or if this is given; complete leaves out whole observations; pairwise: cov and cor only", .flags_only = true, .usual = COV | COR | PCA},
-    {"missing-value", 0, "NUMBER", READERS, DM_GROUP_EQUATION, NULL,
+    {"missing-value", 0, "NUMBER", OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "the number, or nan, that is a missing value in files that do not name one", .flags_only = true},
-    {"raw", 0, NULL, READERS, DM_GROUP_EQUATION, NULL,
+    {"raw", 0, NULL, OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "take the stored numbers, whatever attributes say about them (scale_factor, _FillValue, _Unsigned, ...)", .flags_only = true},
     {"allow-rounding", 0, NULL, MULTIPLY | PLAN, DM_GROUP_EQUATION, NULL,
      "allow --type to round integers that it cannot hold exactly", .flags_only = true},
@@ -265,7 +265,7 @@ const dm_option dm_cli_options[] = {
 
     /* bench, verify */
     {"from", 0, NULL, BENCH_P, DM_GROUP_MEASURE, NULL,
-     "where the operands are; auto: in GPU memory as far as they fit, the rest, and then C too, in host memory", OWN(dm_value_set_choice, from, .choices = places, .initial = "auto"), .usual = BENCH_P},
+     "where the operands are; auto: in GPU memory as far as they fit, the rest, and then C too, in host memory", OWN(dm_value_set_choice, from, .choices = option_places, .initial = "auto"), .usual = BENCH_P},
     {"repetitions", 0, "N", BENCH_P, DM_GROUP_MEASURE, "10 or more, see --precision and --time",
      "measure exactly N runs", OWN(dm_value_set_count, runs, .least = 1), .usual = BENCH_P},
     {"precision", 0, "PERCENT", BENCH_P, DM_GROUP_MEASURE, NULL,
@@ -336,21 +336,21 @@ const dm_option dm_cli_options[] = {
      "treat the ranks of one computer as N nodes, for tests", .own = {0}},
     {"threads", 0, "N", ENGINE | BENCH_R, DM_GROUP_ENGINE, "its share of the cores",
      "threads per rank for the CPU product", .own = {0}},
-    {"io-threads", 0, "N", STORING | FACTORS | VERIFY, DM_GROUP_ENGINE, "as many as help",
+    {"io-threads", 0, "N", STORING | OPTION_FACTORS | VERIFY, DM_GROUP_ENGINE, "as many as help",
      "threads per rank that read, unpack and pack files; 0: no such threads", .own = {0}},
-    {"read-by", 0, NULL, MULTIPLY | FACTORS, DM_GROUP_ENGINE, NULL,
+    {"read-by", 0, NULL, MULTIPLY | OPTION_FACTORS, DM_GROUP_ENGINE, NULL,
      "how A and B are read; auto: pread, but a single rank on the CPU multiplies cached files in place, without a copy", .own = {0}},
     {"write-by", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL,
      "how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite", .own = {0}},
     {"write-by", 0, NULL, GENERATE, DM_GROUP_ENGINE, NULL,
-     "how the matrix is written, as for multiply; pwrite leaves it in the page cache for the next reader", OWN(dm_value_set_choice, generate_by, .choices = ways, .initial = "pwrite")},
+     "how the matrix is written, as for multiply; pwrite leaves it in the page cache for the next reader", OWN(dm_value_set_choice, generate_by, .choices = option_ways, .initial = "pwrite")},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, "its share of the node",
      "memory that one rank may use", .usual = MULTIPLY | PLAN},
     {"reproducible", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, NULL,
      "compute the same bits of C on any number of ranks and any grid", .usual = MULTIPLY},
     {"verify", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, NULL,
      "check C with a random vector", .negatable = true, .usual = MULTIPLY},
-    {"verify-seed", 0, "N", MULTIPLY | FACTORS | VERIFY | BENCH_M, DM_GROUP_ENGINE, "random",
+    {"verify-seed", 0, "N", MULTIPLY | OPTION_FACTORS | VERIFY | BENCH_M, DM_GROUP_ENGINE, "random",
      "seed of the check's random vector, to repeat a check: the report states it", .flags_only = true},
     {"verify-files", 0, NULL, MULTIPLY, DM_GROUP_ENGINE, NULL,
      "read A, B and C again to check C, so that errors of reading are found, too", .own = {0}},
@@ -369,23 +369,23 @@ const dm_option dm_cli_options[] = {
 
     {"time-limit", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, "Slurm's, if known",
      "stop early after TIME, as on SIGUSR1, and exit with 75", OWN(dm_value_set_duration, time_limit, .least = 1), .usual = MULTIPLY},
-    {"checkpoint", 0, NULL, MULTIPLY | FACTORS, DM_GROUP_ENGINE, NULL,
+    {"checkpoint", 0, NULL, MULTIPLY | OPTION_FACTORS, DM_GROUP_ENGINE, NULL,
      "record finished tiles of C, or how far the search for components is, so that an interrupted run can resume", .negatable = true},
-    {"checkpoint-interval", 0, "TIME", MULTIPLY | FACTORS, DM_GROUP_ENGINE, NULL,
+    {"checkpoint-interval", 0, "TIME", MULTIPLY | OPTION_FACTORS, DM_GROUP_ENGINE, NULL,
      "how often finished tiles, or searches, are synced and recorded; 0: each one when it is written", .own = {0}},
     {"hang-timeout", 0, "TIME", STOPPABLE, DM_GROUP_ENGINE, NULL,
      "exit with 8 after TIME without progress; 0: never; the default is 6 times as long while files are written, and a sync may take 10 minutes at least", .own = {0}},
 
     /* what is accepted beyond the safe default */
-    {"allow-external", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
+    {"allow-external", 0, NULL, OPTION_READERS, DM_GROUP_TRUST, NULL,
      "accept external storage and links into other files", .flags_only = true, .usual = INFO},
-    {"allow-virtual", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
+    {"allow-virtual", 0, NULL, OPTION_READERS, DM_GROUP_TRUST, NULL,
      "accept sources of virtual datasets outside of their folder", .flags_only = true, .usual = INFO},
-    {"allow-filters", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
+    {"allow-filters", 0, NULL, OPTION_READERS, DM_GROUP_TRUST, NULL,
      "accept filters that are not built in, by HDF5; may load plug-ins", .flags_only = true, .usual = INFO},
-    {"allow-no-data", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
+    {"allow-no-data", 0, NULL, OPTION_READERS, DM_GROUP_TRUST, NULL,
      "accept a dataset that was never written; it reads as its fill value", .flags_only = true},
-    {"swmr", 0, NULL, READERS, DM_GROUP_TRUST, NULL,
+    {"swmr", 0, NULL, OPTION_READERS, DM_GROUP_TRUST, NULL,
      "read what has been flushed of a file that another program is writing in SWMR mode", .flags_only = true},
 
     /* what is said, and where */
@@ -396,33 +396,33 @@ const dm_option dm_cli_options[] = {
     {"trace", 0, "FILE", MULTIPLY | BENCH_M, DM_GROUP_REPORT, NULL,
      "write a timeline of all ranks for Perfetto or chrome://tracing", OWN(dm_value_set_text, trace), .flags_only = true},
     {"progress", 0, NULL, ENGINE | GENERATE | VERIFY | BENCH_R | BENCH_L, DM_GROUP_REPORT, NULL,
-     "show progress; auto: a bar on a terminal, else lines after 1, 2, 5, 10, 30 s and every 30 s", OWN(dm_value_set_choice, progress, .choices = modes, .initial = "auto")},
-    {"verbose", 'v', NULL, VERBS | NONE, DM_GROUP_REPORT, NULL,
+     "show progress; auto: a bar on a terminal, else lines after 1, 2, 5, 10, 30 s and every 30 s", OWN(dm_value_set_choice, progress, .choices = option_modes, .initial = "auto")},
+    {"verbose", 'v', NULL, VERBS | OPTION_NONE, DM_GROUP_REPORT, NULL,
      "the whole report, and more messages; twice: from every rank", OWN(set_step, verbose), .usual = VERBS},
     {"quiet", 'q', NULL, VERBS, DM_GROUP_REPORT, NULL,
      "only warnings and the last line; twice: only errors", OWN(set_step, quiet), .usual = VERBS},
 
     /* general */
-    {"help", 'h', NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL,
-     "show the usual options", OWN(dm_value_set_flag, asked.help), .flags_only = true, .usual = NONE},
-    {"help-all", 0, NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL,
-     "show all options", OWN(dm_value_set_flag, asked.help_all), .flags_only = true, .usual = NONE},
-    {"version", 0, NULL, VERBS | NONE, DM_GROUP_GENERAL, NULL,
-     "show version, commit and what is built in; with -v also the libraries", OWN(dm_value_set_flag, asked.version), .flags_only = true, .usual = NONE},
-    {"man-page", 0, NULL, NONE, DM_GROUP_GENERAL, NULL,
+    {"help", 'h', NULL, VERBS | OPTION_NONE, DM_GROUP_GENERAL, NULL,
+     "show the usual options", OWN(dm_value_set_flag, asked.help), .flags_only = true, .usual = OPTION_NONE},
+    {"help-all", 0, NULL, VERBS | OPTION_NONE, DM_GROUP_GENERAL, NULL,
+     "show all options", OWN(dm_value_set_flag, asked.help_all), .flags_only = true, .usual = OPTION_NONE},
+    {"version", 0, NULL, VERBS | OPTION_NONE, DM_GROUP_GENERAL, NULL,
+     "show version, commit and what is built in; with -v also the libraries", OWN(dm_value_set_flag, asked.version), .flags_only = true, .usual = OPTION_NONE},
+    {"man-page", 0, NULL, OPTION_NONE, DM_GROUP_GENERAL, NULL,
      "print the man page (mdoc)", OWN(dm_value_set_flag, asked.man_page), .flags_only = true},
-    {"completion", 0, NULL, NONE, DM_GROUP_GENERAL, NULL,
+    {"completion", 0, NULL, OPTION_NONE, DM_GROUP_GENERAL, NULL,
      "print the completion script of a shell", OWN(set_shell, asked.completion, .choices = shells), .flags_only = true},
 };
 /* clang-format on */
 
-enum { COUNT = sizeof dm_cli_options / sizeof dm_cli_options[0] };
-const int dm_cli_option_count = COUNT;
-_Static_assert((int)COUNT <= (int)DM_CLI_OPTIONS, "dm_cli_settings.given is too short");
+enum { OPTION_COUNT = sizeof dm_cli_options / sizeof dm_cli_options[0] };
+const int dm_cli_option_count = OPTION_COUNT;
+_Static_assert((int)OPTION_COUNT <= (int)DM_CLI_OPTIONS, "dm_cli_settings.given is too short");
 
 /* ---- queries ---- */
 
-static const char *const groups[DM_GROUPS] = {
+static const char *const option_groups[DM_GROUPS] = {
     [DM_GROUP_FILES] = "Files",
     [DM_GROUP_MATRIX] = "Matrices",
     [DM_GROUP_EQUATION] = "Equation and types",
@@ -434,8 +434,8 @@ static const char *const groups[DM_GROUPS] = {
     [DM_GROUP_GENERAL] = "General",
 };
 
-const char *dm_cli_group_title(dm_group group) {
-  return groups[group];
+const char *dm_cli_group_title(dm_option_group group) {
+  return option_groups[group];
 }
 
 const dm_value *dm_cli_value(const dm_option *option) {

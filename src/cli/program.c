@@ -104,7 +104,7 @@ static dm_status print_version(const dm_call *call) {
 }
 
 /* Handles options that print something instead of working; *answered if there was one. */
-static dm_status answer(const dm_call *call, bool *answered) {
+static dm_status program_answer(const dm_call *call, bool *answered) {
   const dm_cli_asked *asked = &call->own.asked;
   *answered =
       asked->help || asked->help_all || asked->version || asked->man_page || asked->completion != 0;
@@ -142,7 +142,7 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   if (argc > 1 && argv[1][0] != '-')
     DM_TRY(dm_cli_verb_find(argc - 1, argv + 1, &call->verb, &used));
   DM_TRY(dm_cli_arguments(call, argc - used, argv + used));
-  DM_TRY(answer(call, answered));
+  DM_TRY(program_answer(call, answered));
   if (*answered) return DM_OK;
   DM_TRY(dm_cli_environment(call));
   DM_TRY(check_operands(call));

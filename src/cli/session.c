@@ -39,13 +39,13 @@ int dm_cli_finish(const dm_call *call, dm_status status) {
 
 static const double slurm_margin = 60; /* seconds for stopping, at most a tenth of the time left */
 
-static atomic_int arrived;   /* any thread may look at it */
-static pid_t listener;       /* the process that prints; not a child that inspects a file */
-static const char *begin;    /* "\n" if stderr is a terminal, to start a new line */
-static atomic_bool speaks;   /* whether this process reports the first SIGINT, */
-static bool speaks_of_end;   /* ... and the second */
-static bool resumes;         /* whether the verb keeps checkpoints */
-static atomic_bool prepares; /* files are inspected, nothing has begun: ends at once */
+static atomic_int session_arrived; /* any thread may look at it */
+static pid_t session_listener;     /* the process that prints; not a child that inspects a file */
+static const char *session_begin;  /* "\n" if stderr is a terminal, to start a new line */
+static atomic_bool speaks;         /* whether this process reports the first SIGINT, */
+static bool speaks_of_end;         /* ... and the second */
+static bool resumes;               /* whether the verb keeps checkpoints */
+static atomic_bool prepares;       /* files are inspected, nothing has begun: ends at once */
 
 static void print_now(const char *text) {
   const ssize_t written = write(STDERR_FILENO, text, strlen(text));
@@ -53,7 +53,7 @@ static void print_now(const char *text) {
 }
 
 static void announce(int number, bool again) {
-  char line[200], *end = stpcpy(line, begin); /* after the progress bar or "^C" */
+  char line[200], *end = stpcpy(line, session_begin); /* after the progress bar or "^C" */
   end = stpcpy(end, again               ? "damier: ended at once"
                     : number == SIGTERM ? "damier: SIGTERM: stopping after the work under way"
                                         : "damier: SIGINT: stopping after the work under way");
@@ -68,7 +68,7 @@ static void announce(int number, bool again) {
  * ends with this process. */
 static _Noreturn void end_unprepared(int number) {
   if (speaks_of_end) {
-    print_now(begin);
+    print_now(session_begin);
     print_now(number == SIGTERM  ? "damier: stopped early: SIGTERM arrived\n"
               : number == SIGINT ? "damier: stopped early: SIGINT arrived\n"
                                  : "damier: stopped early: SIGUSR1 arrived\n");
@@ -82,11 +82,12 @@ static _Noreturn void end_unprepared(int number) {
 static void note_signal(int number) {
   static volatile sig_atomic_t interrupted;
   const int error = errno;
-  if (prepares && getpid() == listener) end_unprepared(number);
-  const bool again = number == SIGINT && interrupted, first = !arrived && number != SIGUSR1;
-  arrived = number;
+  if (prepares && getpid() == session_listener) end_unprepared(number);
+  const bool again = number == SIGINT && interrupted, first = !session_arrived && number != SIGUSR1;
+  session_arrived = number;
   if (number == SIGINT) interrupted = 1;
-  if (getpid() == listener && (again ? speaks_of_end : first && speaks)) announce(number, again);
+  if (getpid() == session_listener && (again ? speaks_of_end : first && speaks))
+    announce(number, again);
   if (again) {
     signal(SIGINT, SIG_DFL);
     raise(SIGINT); /* delivered on return */
@@ -105,8 +106,8 @@ void dm_cli_catch_signals(const dm_call *call) {
   sigset_t heard;
   sigemptyset(&action.sa_mask);
   sigemptyset(&heard);
-  listener = getpid();
-  begin = isatty(STDERR_FILENO) ? "\n" : "";
+  session_listener = getpid();
+  session_begin = isatty(STDERR_FILENO) ? "\n" : "";
   resumes = (call->verb->bit & DM_VERBS_PRODUCT) != 0;
   speaks_of_end = dm_cli_ramp(call);
   prepares = true;
@@ -136,7 +137,7 @@ static double end_of_allocation(double now) {
 }
 
 /* Runs in the watchdog's thread: the main thread may hold any lock, so only write is used. */
-static void say(const dm_error *error) {
+static void session_say(const dm_error *error) {
   char *text = NULL;
   size_t size = 0;
   FILE *memory = open_memstream(&text, &size);
@@ -148,10 +149,10 @@ static void say(const dm_error *error) {
 
 /* SIGUSR1 leaves the time that it takes. */
 static bool is_urgent(void) {
-  return arrived == SIGTERM || arrived == SIGINT;
+  return session_arrived == SIGTERM || session_arrived == SIGINT;
 }
 
-static void end(int code) {
+static void session_end(int code) {
   _exit(code);
 }
 
@@ -159,13 +160,13 @@ static void end(int code) {
 static dm_status watch_run(dm_run *run, const dm_call *call) {
   prepares = false;
   const dm_settings *s = &call->settings;
-  const dm_watch_calls calls = {.is_asked = is_urgent, .say = say, .end = end};
+  const dm_watch_calls calls = {.is_asked = is_urgent, .say = session_say, .end = session_end};
   /* If the launcher dies its pipes break; this rank must survive to tell the others. */
   if (!dm_comm_is_one_process(run->world)) signal(SIGPIPE, SIG_IGN);
   if (!listens(call)) return dm_run_watch(run, 0, calls);
   double now = dm_now();
   run->stop = (dm_stop){.on = true,
-                        .arrived = &arrived,
+                        .arrived = &session_arrived,
                         .limit = call->own.time_limit > 0 ? now + call->own.time_limit : 0,
                         .allocation = end_of_allocation(now)};
   run->strict = dm_given(s, "hang-timeout");
@@ -210,7 +211,8 @@ static dm_status same_call(const dm_run *run, const dm_call *call) {
                  "NAME passes a variable to other computers");
 }
 
-static dm_status share(const dm_run *run, dm_call *call, dm_status prepared, const dm_work *work) {
+static dm_status session_share(const dm_run *run, dm_call *call, dm_status prepared,
+                               const dm_work *work) {
   DM_TRY(dm_comm_agree(run->world, prepared));
   DM_TRY(dm_comm_broadcast(run->world, &call->settings, sizeof call->settings, 0));
   DM_TRY(dm_comm_broadcast(run->world, &call->own, sizeof call->own, 0));
@@ -251,7 +253,7 @@ static dm_status perform(dm_run *run, dm_call *call, dm_status prepared, const d
   if (!same) same = same_call(run, call);
   if (same) dm_status_free(prepared);
   DM_TRY(same);
-  DM_TRY(share(run, call, prepared, work));
+  DM_TRY(session_share(run, call, prepared, work));
   DM_TRY(dm_comm_agree(run->world, run->rank == 0 ? dm_cli_open_reports(call) : DM_OK));
   if (call->settings.threads > 0) DM_TRY(dm_run_place(run, (int)call->settings.threads, ""));
   DM_TRY(watch_run(run, call));
@@ -276,7 +278,7 @@ static void be_the_only_one(void) {
 }
 
 /* Prints STATUS once and frees it; an error that only this rank knows ends the job here. */
-static int leave(const dm_run *run, dm_status status) {
+static int session_leave(const dm_run *run, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
   bool alone = !status->agreed && run->ranks > 1;
@@ -344,7 +346,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     dm_status_free(prepared);
     dm_warm_up_end(warm_up);
     if (!world) return dm_cli_finish(call, status);
-    return leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
+    return session_leave(&run, dm_status_first(status, dm_cli_close_reports(call)));
   }
   run.born = run.lap = call->born;
   run.log.notes = call->notes;
@@ -358,7 +360,7 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
     dm_status_free(status);
   } else {
     stop_speaking();
-    code = leave(&run, status);
+    code = session_leave(&run, status);
   }
   const bool alone = dm_comm_is_alone(run.world);
   /* An MPI that uses GPUs may need them until it ends. */
@@ -378,15 +380,15 @@ static int run_rank(dm_call *call, dm_status prepared, const dm_work *work, dm_c
 /* ---- ranks that are threads of this process ---- */
 
 /* What another rank than 0 has of its own; rank 0 sends it the contents. */
-typedef struct follower {
+typedef struct session_follower {
   dm_call call;
   dm_cli_reports reports;
   dm_work work;
   dm_dataset *datasets[DM_CLI_DATASETS];
-} follower;
+} session_follower;
 
-static follower *follow(const team *t, int rank) {
-  follower *f = calloc(1, sizeof *f);
+static session_follower *session_follow(const team *t, int rank) {
+  session_follower *f = calloc(1, sizeof *f);
   char *shared = calloc(1, (size_t)t->work->bytes + 1);
   if (!f || !shared) {
     free(shared);
@@ -407,10 +409,10 @@ static follower *follow(const team *t, int rank) {
 }
 
 static void run_follower(team *t, int rank, dm_comm *world) {
-  follower *f = follow(t, rank);
+  session_follower *f = session_follow(t, rank);
   if (!f) {
     dm_run run = {.world = world, .rank = rank, .ranks = dm_comm_size(world)};
-    leave(&run, dm_fail(DM_E_FIT, "no memory for a rank"));
+    session_leave(&run, dm_fail(DM_E_FIT, "no memory for a rank"));
     return;
   }
   (void)run_rank(&f->call, DM_OK, &f->work, world, t);
@@ -419,7 +421,7 @@ static void run_follower(team *t, int rank, dm_comm *world) {
   free(f);
 }
 
-static void play(dm_comm *world, void *context) {
+static void session_play(dm_comm *world, void *context) {
   team *t = context;
   const int rank = dm_comm_rank(world);
   if (rank == 0)
@@ -461,7 +463,7 @@ int dm_cli_run_job(dm_call *call, dm_status prepared, const dm_work *work) {
   for (;;) {
     dm_status status = DM_OK;
     if (threads)
-      status = dm_team_run(t.ranks, play, &t);
+      status = dm_team_run(t.ranks, session_play, &t);
     else
       t.code = run_rank(call, t.prepared, work, NULL, &t);
     if (status) {

@@ -60,15 +60,15 @@ int dm_cli_svd(dm_call *call) {
 
 /* ---- components in a file ---- */
 
-typedef struct found {
+typedef struct verb_components_found {
   dm_settings settings; /* with what the file states */
   dm_product_files files;
   dm_components_stored stored;
-} found;
+} verb_components_found;
 
 static dm_status verify_components(dm_run *run, const dm_call *call, void *shared,
                                    dm_record *record) {
-  const found *f = shared;
+  const verb_components_found *f = shared;
   (void)call;
   DM_FREED dm_components *job = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
@@ -77,7 +77,7 @@ static dm_status verify_components(dm_run *run, const dm_call *call, void *share
 }
 
 int dm_cli_verify_components(dm_call *call) {
-  DM_FREED found *f = NULL;
+  DM_FREED verb_components_found *f = NULL;
   dm_status prepared = dm_buffer_table(1, &f);
   if (prepared) return dm_cli_finish(call, prepared);
   const dm_log log = dm_cli_log(call);

@@ -79,7 +79,7 @@ int dm_cli_generate(dm_call *call) {
 /* ---- info ---- */
 
 /* OPERAND NULL: this program. Findings before an error are printed, too. */
-static dm_status describe(const dm_call *call, const char *operand) {
+static dm_status verb_files_describe(const dm_call *call, const char *operand) {
   dm_record *record = NULL;
   bool found = false;
   dm_status status = dm_record_new("info", call->command, &record);
@@ -97,10 +97,10 @@ int dm_cli_info(dm_call *call) {
   if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
   dm_status opened = dm_cli_open_reports(call);
   if (opened || call->operand_count == 0)
-    return dm_cli_finish(call, opened ? opened : describe(call, NULL));
+    return dm_cli_finish(call, opened ? opened : verb_files_describe(call, NULL));
   int first = 0;
   for (int i = 0; i < call->operand_count; i++) {
-    const int code = dm_cli_end(call, describe(call, call->operands[i]));
+    const int code = dm_cli_end(call, verb_files_describe(call, call->operands[i]));
     if (first == 0) first = code;
   }
   const int code = dm_cli_finish(call, DM_OK);
@@ -113,7 +113,8 @@ static bool is_quick(const dm_call *call) {
   return call->operand_count == 1;
 }
 
-static dm_status verify(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+static dm_status verb_files_verify(dm_run *run, const dm_call *call, void *shared,
+                                   dm_record *record) {
   const dm_engine engine = dm_request_engine(&call->settings);
   if (is_quick(call)) return dm_verify_quickly(run, shared, record);
   return dm_is_of_pairs(shared) ? dm_pairwise_verify(run, shared, &engine, record)
@@ -132,8 +133,11 @@ int dm_cli_verify(dm_call *call) {
   dm_tile_record *tiles = v->tiles; /* V gets overwritten with rank 0's */
   /* the arrays of a reduction point to nothing */
   dm_dataset *const datasets[] = {&v->a, &v->b, &v->c, &v->c0};
-  const dm_work work = {
-      .run = verify, .shared = v, .bytes = sizeof *v, .datasets = datasets, .dataset_count = 4};
+  const dm_work work = {.run = verb_files_verify,
+                        .shared = v,
+                        .bytes = sizeof *v,
+                        .datasets = datasets,
+                        .dataset_count = 4};
   const int code = dm_cli_run_job(call, prepared, &work);
   for (int i = 0; i < 4; i++) dm_dataset_free(datasets[i]);
   free(tiles);

@@ -116,8 +116,8 @@ const dm_verb dm_cli_verbs[] = {
 };
 /* clang-format on */
 
-enum { COUNT = sizeof dm_cli_verbs / sizeof dm_cli_verbs[0] };
-const int dm_cli_verb_count = COUNT;
+enum { VERB_LIST_COUNT = sizeof dm_cli_verbs / sizeof dm_cli_verbs[0] };
+const int dm_cli_verb_count = VERB_LIST_COUNT;
 
 const dm_verb dm_cli_no_verb = {
     .name = "",
@@ -150,16 +150,16 @@ const dm_exit_code dm_cli_exit_codes[] = {
 };
 
 /* The first words of all verbs; "bench" appears twice, which does no harm. */
-static int first_words(char words[COUNT][32], const char *names[COUNT]) {
-  for (int i = 0; i < COUNT; i++) {
+static int first_words(char words[VERB_LIST_COUNT][32], const char *names[VERB_LIST_COUNT]) {
+  for (int i = 0; i < VERB_LIST_COUNT; i++) {
     snprintf(words[i], 32, "%.*s", (int)strcspn(dm_cli_verbs[i].name, " "), dm_cli_verbs[i].name);
     names[i] = words[i];
   }
-  return COUNT;
+  return VERB_LIST_COUNT;
 }
 
 /* What other programs call a verb; WORD itself where none is known. */
-static const char *synonym_of(const char *word) {
+static const char *verb_list_synonym_of(const char *word) {
   static const char *const synonyms[][2] = {
       {"mul", "multiply"}, {"matmul", "multiply"}, {"gemm", "multiply"}, {"product", "multiply"},
       {"ls", "info"},      {"inspect", "info"},    {"check", "verify"},  {"create", "generate"}};
@@ -169,22 +169,22 @@ static const char *synonym_of(const char *word) {
 }
 
 static dm_status unknown_verb(const char *word) {
-  char words[COUNT][32];
-  const char *names[COUNT];
+  char words[VERB_LIST_COUNT][32];
+  const char *names[VERB_LIST_COUNT];
   dm_status status =
       dm_hint(dm_fail(DM_E_USAGE, "unknown verb '%s'", word), "'damier --help' lists the verbs");
   if (strpbrk(word, "./")) /* a file */
     return dm_hint(status, "the verb comes first: damier multiply A.h5 B.h5 -o C.h5");
-  return dm_suggest(status, synonym_of(word), names, first_words(words, names));
+  return dm_suggest(status, verb_list_synonym_of(word), names, first_words(words, names));
 }
 
 /* WORD was recognised and wants a second word, which is missing or wrong. */
 static dm_status incomplete_verb(const char *word, const char *second) {
   char all[240] = "";
-  const char *seconds[COUNT];
+  const char *seconds[VERB_LIST_COUNT];
   int count = 0;
   size_t length = strlen(word);
-  for (int i = 0; i < COUNT; i++) {
+  for (int i = 0; i < VERB_LIST_COUNT; i++) {
     const char *name = dm_cli_verbs[i].name;
     if (strncmp(name, word, length) != 0 || name[length] != ' ') continue;
     seconds[count++] = name + length + 1;
@@ -207,7 +207,7 @@ static bool is_help(const char *word) {
 dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *used) {
   bool first_fits = false;
   const char *second = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-  for (int i = 0; i < COUNT; i++) {
+  for (int i = 0; i < VERB_LIST_COUNT; i++) {
     const char *name = dm_cli_verbs[i].name;
     size_t length = strcspn(name, " ");
     if (strlen(argv[0]) != length || strncmp(argv[0], name, length) != 0) continue;

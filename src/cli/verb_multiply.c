@@ -24,7 +24,7 @@ static dm_status check_protection(const dm_settings *s) {
 }
 
 /* Checks that need no file, on every rank. */
-static dm_status check(const dm_call *call, dm_product_files *f) {
+static dm_status verb_multiply_check(const dm_call *call, dm_product_files *f) {
   if (!dm_cli_given(call, "output") && call->verb->bit != DM_VERB_PLAN)
     return dm_hint(dm_fail(DM_E_USAGE, "no output is named"), "-o C.h5:/c names it");
   if (call->settings.verify_files && !call->settings.verify)
@@ -35,7 +35,8 @@ static dm_status check(const dm_call *call, dm_product_files *f) {
   return dm_cli_check_beta(call, &f->has_c);
 }
 
-static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
+static dm_status verb_multiply_multiply(dm_run *run, const dm_call *call, void *shared,
+                                        dm_record *record) {
   DM_FREED dm_multiply *job = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   dm_request_multiply(&call->settings, shared, job);
@@ -46,7 +47,7 @@ static dm_status multiply(dm_run *run, const dm_call *call, void *shared, dm_rec
                                : dm_multiply_run(run, job, record);
 }
 
-static double bytes_of(const char *operand) {
+static double verb_multiply_bytes_of(const char *operand) {
   dm_location at;
   struct stat info;
   dm_status status = dm_location_parse(operand, &at);
@@ -61,7 +62,9 @@ static bool may_use_gpu(const dm_call *call) {
   const dm_settings *s = &call->settings;
   const char *backend = dm_chosen(s, "backend");
   if (strcmp(backend, "auto") != 0) return strcmp(backend, "cuda") == 0;
-  const double size = sqrt((bytes_of(call->operands[0]) + bytes_of(call->operands[1])) / 16.0);
+  const double size =
+      sqrt((verb_multiply_bytes_of(call->operands[0]) + verb_multiply_bytes_of(call->operands[1])) /
+           16.0);
   return !dm_gpu_is_late(2.0 * size * size * size, DM_F64, dm_cores());
 }
 
@@ -108,7 +111,7 @@ static dm_status inspect_product(const dm_call *call, dm_product_files *f) {
 int dm_cli_multiply(dm_call *call) {
   DM_FREED dm_product_files *f = NULL;
   dm_status status = dm_buffer_table(1, &f);
-  if (!status) status = check(call, f);
+  if (!status) status = verb_multiply_check(call, f);
   if (status) return dm_cli_finish(call, status);
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call)) prepared = inspect_product(call, f);
@@ -121,7 +124,7 @@ int dm_cli_multiply(dm_call *call) {
   else
     code = dm_cli_run_job(
         call, prepared,
-        &(dm_work){.run = multiply,
+        &(dm_work){.run = verb_multiply_multiply,
                    .shared = f,
                    .bytes = sizeof *f,
                    .datasets = datasets,

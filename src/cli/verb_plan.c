@@ -29,19 +29,19 @@ typedef struct partition {
 } partition;
 
 /* The rest of a node's memory is left to the system and libraries. */
-static const double usable = 0.85;
+static const double verb_plan_usable = 0.85;
 
 /* The columns of sinfo, in SINFO's order; a line describes identical nodes of a partition. */
-enum { NAME, NODES, CPUS, MEGABYTES, GRES, LIMIT, COLUMNS };
+enum { VERB_PLAN_NAME, NODES, CPUS, MEGABYTES, GRES, VERB_PLAN_LIMIT, VERB_PLAN_COLUMNS };
 static const char sinfo_command[] = "sinfo --noheader --format='%P|%D|%c|%m|%G|%l' 2>/dev/null";
 
 /* Splits LINE if it is of the partition WANTED; "": of the default one, which a star marks. */
-static bool is_wanted(char *line, const char *wanted, char *column[COLUMNS]) {
-  for (int i = 0; i < COLUMNS; i++)
+static bool verb_plan_is_wanted(char *line, const char *wanted, char *column[VERB_PLAN_COLUMNS]) {
+  for (int i = 0; i < VERB_PLAN_COLUMNS; i++)
     if (!(column[i] = strsep(&line, "|"))) return false;
-  char *star = strchr(column[NAME], '*');
+  char *star = strchr(column[VERB_PLAN_NAME], '*');
   if (star) *star = '\0';
-  return wanted[0] ? strcmp(column[NAME], wanted) == 0 : star != NULL;
+  return wanted[0] ? strcmp(column[VERB_PLAN_NAME], wanted) == 0 : star != NULL;
 }
 
 /* Parses "gpu:h100:8(S:0-1)" or "gpu:8"; other resources may precede it. */
@@ -55,39 +55,39 @@ static int gpus_of(const char *gres, char type[32]) {
 }
 
 /* The planner's name of a GPU: "nvidia_h100_80gb" is an h100. */
-static const char *known_gpu(const char *type) {
+static const char *verb_plan_known_gpu(const char *type) {
   const char *const *known = dm_machine_gpus();
   for (int i = 0; known[i]; i++)
     if (strcasestr(type, known[i])) return known[i];
   return NULL;
 }
 
-static dm_status describe(char *const column[COLUMNS], partition *p) {
+static dm_status verb_plan_describe(char *const column[VERB_PLAN_COLUMNS], partition *p) {
   char words[160], type[32];
   const int nodes = atoi(column[NODES]), cpus = (int)dm_max(1, atoi(column[CPUS]));
   p->gpus = gpus_of(column[GRES], type);
-  const char *gpu = p->gpus ? known_gpu(type) : NULL;
+  const char *gpu = p->gpus ? verb_plan_known_gpu(type) : NULL;
   if (p->gpus && !gpu)
     return dm_hint(dm_fail(DM_E_USAGE, "the GPUs of partition %s are of unknown type: %s",
-                           column[NAME], column[GRES]),
+                           column[VERB_PLAN_NAME], column[GRES]),
                    "describe it: --machine \"nodes=%d gpus=%d gpu=h100\"", nodes, p->gpus);
   /* One rank per node on CPUs: its threads use all cores. */
   const int ranks = p->gpus ? p->gpus : 1;
   p->cores = (int)dm_max(1, cpus / ranks);
   p->memory = (int64_t)atoll(column[MEGABYTES]) << 20;
-  snprintf(p->name, sizeof p->name, "%s", column[NAME]);
-  const bool limited = strcmp(column[LIMIT], "infinite") != 0;
-  if (!limited || !dm_parse_duration(column[LIMIT], &p->time_limit)) p->time_limit = 0;
+  snprintf(p->name, sizeof p->name, "%s", column[VERB_PLAN_NAME]);
+  const bool limited = strcmp(column[VERB_PLAN_LIMIT], "infinite") != 0;
+  if (!limited || !dm_parse_duration(column[VERB_PLAN_LIMIT], &p->time_limit)) p->time_limit = 0;
   snprintf(words, sizeof words, "nodes=%d cores=%d %s%s %s=%d", nodes, p->cores, gpu ? "gpu=" : "",
            gpu ? gpu : "", gpu ? "gpus" : "ranks", ranks);
   DM_TRY(dm_machine_parse(words, &p->machine));
-  p->machine.host_bytes = (int64_t)((double)p->memory * usable / ranks);
+  p->machine.host_bytes = (int64_t)((double)p->memory * verb_plan_usable / ranks);
   return DM_OK;
 }
 
 /* Describes the largest group of identical nodes of the partition NAME; "": of the default one. */
 static dm_status detect_partition(const char *name, partition *p) {
-  char text[64 * 1024], *lines = text, *line, *one[COLUMNS], *best[COLUMNS];
+  char text[64 * 1024], *lines = text, *line, *one[VERB_PLAN_COLUMNS], *best[VERB_PLAN_COLUMNS];
   FILE *sinfo = popen(sinfo_command, "r");
   const size_t size = sinfo ? fread(text, 1, sizeof text - 1, sinfo) : 0;
   text[size] = '\0';
@@ -96,12 +96,12 @@ static dm_status detect_partition(const char *name, partition *p) {
                    "--machine \"nodes=16 gpus=8 gpu=h200\" describes the partition");
   int most = 0;
   while ((line = strsep(&lines, "\n"))) {
-    if (!is_wanted(line, name, one) || atoi(one[NODES]) <= most) continue;
+    if (!verb_plan_is_wanted(line, name, one) || atoi(one[NODES]) <= most) continue;
     memcpy(best, one, sizeof best);
     most = atoi(one[NODES]);
   }
   *p = (partition){0};
-  if (most > 0) return describe(best, p);
+  if (most > 0) return verb_plan_describe(best, p);
   return dm_hint(name[0] ? dm_fail(DM_E_USAGE, "sinfo knows no partition '%s'", name)
                          : dm_fail(DM_E_USAGE, "sinfo knows no default partition"),
                  "--partition names one, or --machine describes one");
@@ -206,7 +206,7 @@ static dm_status plan_slurm(const dm_call *call, const dm_problem *problem, dm_p
 
 /* ---- the verb ---- */
 
-enum { SHOWN = 6 };
+enum { VERB_PLAN_SHOWN = 6 };
 
 static dm_status problem_of_files(const dm_call *call, dm_problem *problem) {
   const dm_log log = dm_cli_log(call);
@@ -318,8 +318,8 @@ static void note_gpus(const dm_gpu_choice *gpus, dm_record *record) {
   dm_record_series(record, "plan.gpus_s", gpus->seconds, gpus->most);
 }
 
-static dm_status publish(const dm_call *call, const dm_plan *plan, const dm_machine *machine,
-                         const dm_gpu_choice *gpus) {
+static dm_status verb_plan_publish(const dm_call *call, const dm_plan *plan,
+                                   const dm_machine *machine, const dm_gpu_choice *gpus) {
   dm_record *record = NULL;
   char sizes[DM_SIZES_TEXT];
   DM_TRY(dm_record_new("plan", call->command, &record));
@@ -369,11 +369,11 @@ static void write_gpus(const dm_gpu_choice *gpus, FILE *out) {
   fprintf(out, "\n");
 }
 
-static dm_status plan(dm_call *call) {
+static dm_status verb_plan_plan(dm_call *call) {
   dm_gpu_choice gpus;
   dm_problem problem;
   dm_machine machine;
-  dm_plan best, candidates[SHOWN];
+  dm_plan best, candidates[VERB_PLAN_SHOWN];
   dm_reductions kept;
   int ranks = 0, found = 0;
   DM_TRY(dm_request_reductions(&call->settings, &kept)); /* none */
@@ -381,7 +381,7 @@ static dm_status plan(dm_call *call) {
   DM_TRY(describe_problem(call, &problem));
   if (call->own.slurm) {
     DM_TRY(plan_slurm(call, &problem, &best, &machine));
-    return publish(call, &best, &machine, &(dm_gpu_choice){.ranks = 1});
+    return verb_plan_publish(call, &best, &machine, &(dm_gpu_choice){.ranks = 1});
   }
   DM_TRY(consider_gpus(call, &problem, &gpus));
   DM_TRY(dm_cli_machine(call, &problem, &machine, &ranks));
@@ -389,11 +389,12 @@ static dm_status plan(dm_call *call) {
   if (call->settings.checkpoint) wishes.tile_seconds = call->settings.checkpoint_interval;
   DM_TRY(dm_plan_choose(&problem, &machine, ranks, &wishes, &best));
   best.forecast.start = dm_machine_start(&machine, ranks, gpus.ranks == ranks);
-  DM_TRY(dm_plan_candidates(&best.problem, &machine, ranks, &wishes, candidates, SHOWN, &found));
+  DM_TRY(dm_plan_candidates(&best.problem, &machine, ranks, &wishes, candidates, VERB_PLAN_SHOWN,
+                            &found));
   if (dm_cli_level(call) >= DM_LOG_NOTE)
     DM_TRY(dm_plan_report(&best, candidates, found, &machine, dm_cli_out(call)));
   if (dm_cli_level(call) >= DM_LOG_NOTE) write_gpus(&gpus, dm_cli_out(call));
-  return publish(call, &best, &machine, &gpus);
+  return verb_plan_publish(call, &best, &machine, &gpus);
 }
 
 /* A C that is not stored, or of distances: what --dry-run of the product says, on the ranks that
@@ -433,7 +434,7 @@ static dm_status plan_itself(dm_call *call, const char *product) {
   else
     dm_request_covariance(&call->settings, call->own.of_rows != 0, strcmp(product, "cor") == 0,
                           false);
-  return plan(call);
+  return verb_plan_plan(call);
 }
 
 int dm_cli_plan(dm_call *call) {
@@ -444,5 +445,5 @@ int dm_cli_plan(dm_call *call) {
   if (strcmp(first, "pca") == 0 || strcmp(first, "svd") == 0) return dm_cli_plan_components(call);
   if (plans && dm_cli_is_reduced(call)) return plan_reduced(call, of_itself ? first : "");
   if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
-  return dm_cli_finish(call, of_itself ? plan_itself(call, first) : plan(call));
+  return dm_cli_finish(call, of_itself ? plan_itself(call, first) : verb_plan_plan(call));
 }

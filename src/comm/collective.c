@@ -84,7 +84,7 @@ static dm_status split_alone(const dm_comm *comm, dm_comm **out) {
   return DM_OK;
 }
 
-static dm_status split(const dm_comm *comm, int color, int key, dm_comm **out) {
+static dm_status collective_split(const dm_comm *comm, int color, int key, dm_comm **out) {
   dm_comm *new;
   bool member = false;
   DM_TRY(allocate_together(comm, &new));
@@ -101,11 +101,12 @@ static dm_status split(const dm_comm *comm, int color, int key, dm_comm **out) {
 dm_status dm_comm_split(const dm_comm *comm, int color, int key, dm_comm **out) {
   *out = NULL;
   if (dm_comm_is_alone(comm)) return color < 0 ? DM_OK : split_alone(comm, out);
-  return split(comm, color < 0 ? DM_NO_COLOR : color, key, out);
+  return collective_split(comm, color < 0 ? DM_NO_COLOR : color, key, out);
 }
 
 dm_status dm_comm_split_node(const dm_comm *comm, dm_comm **out) {
-  return dm_comm_is_alone(comm) ? split_alone(comm, out) : split(comm, DM_OF_NODE, comm->rank, out);
+  return dm_comm_is_alone(comm) ? split_alone(comm, out)
+                                : collective_split(comm, DM_OF_NODE, comm->rank, out);
 }
 
 void dm_comm_free(dm_comm *comm) {
@@ -116,7 +117,7 @@ void dm_comm_free(dm_comm *comm) {
 
 /* ---- requests ---- */
 
-dm_status dm_comm_test_all(dm_request *requests, int count, bool *done) {
+dm_status dm_comm_test_all(dm_comm_request *requests, int count, bool *done) {
   *done = false;
   for (int i = 0; i < count; i++) {
     if (requests[i].ops) DM_TRY(requests[i].ops->test(&requests[i]));
@@ -126,7 +127,7 @@ dm_status dm_comm_test_all(dm_request *requests, int count, bool *done) {
   return DM_OK;
 }
 
-dm_status dm_comm_wait_all(dm_request *requests, int count) {
+dm_status dm_comm_wait_all(dm_comm_request *requests, int count) {
   for (int i = 0; i < count; i++)
     if (requests[i].ops) DM_TRY(requests[i].ops->wait(&requests[i]));
   return DM_OK;
@@ -134,7 +135,7 @@ dm_status dm_comm_wait_all(dm_request *requests, int count) {
 
 /* Waits for all of REQUESTS. No other function of src/comm may wait for messages that ranks send
  * late: a waiting rank must continue to send its heartbeat. */
-static dm_status finish(const dm_comm *comm, dm_request *requests, int count) {
+static dm_status collective_finish(const dm_comm *comm, dm_comm_request *requests, int count) {
   if (!comm->waiting) return dm_comm_wait_all(requests, count);
   for (;;) {
     bool done;
@@ -149,7 +150,7 @@ static dm_status finish(const dm_comm *comm, dm_request *requests, int count) {
 
 struct dm_messages {
   const dm_comm *comm; /* of the last message */
-  dm_request *requests;
+  dm_comm_request *requests;
   int count, room;
 };
 
@@ -164,20 +165,20 @@ void dm_messages_free(dm_messages *messages) {
   free(messages);
 }
 
-static dm_status reserve(dm_messages *messages, int64_t bytes) {
+static dm_status collective_reserve(dm_messages *messages, int64_t bytes) {
   int64_t needed = messages->count + dm_ceil_div(bytes, DM_MESSAGE_MAX);
   if (needed <= messages->room) return DM_OK;
   int room = (int)dm_max(needed, 2 * (int64_t)messages->room + 8);
-  dm_request *requests = realloc(messages->requests, (size_t)room * sizeof *requests);
+  dm_comm_request *requests = realloc(messages->requests, (size_t)room * sizeof *requests);
   if (!requests) return dm_fail(DM_E_FIT, "no memory for %d messages", room);
   messages->requests = requests;
   messages->room = room;
   return DM_OK;
 }
 
-static dm_status post(dm_messages *messages, const dm_comm *comm, dm_way way, char *data,
-                      int64_t bytes, int peer, int tag) {
-  DM_TRY(reserve(messages, bytes));
+static dm_status collective_post(dm_messages *messages, const dm_comm *comm, dm_way way, char *data,
+                                 int64_t bytes, int peer, int tag) {
+  DM_TRY(collective_reserve(messages, bytes));
   messages->comm = comm;
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     const int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
@@ -190,12 +191,12 @@ static dm_status post(dm_messages *messages, const dm_comm *comm, dm_way way, ch
 
 dm_status dm_messages_send(dm_messages *messages, const dm_comm *comm, const void *data,
                            int64_t bytes, int peer, int tag) {
-  return post(messages, comm, DM_SEND, (char *)(uintptr_t)data, bytes, peer, tag);
+  return collective_post(messages, comm, DM_SEND, (char *)(uintptr_t)data, bytes, peer, tag);
 }
 
 dm_status dm_messages_receive(dm_messages *messages, const dm_comm *comm, void *data, int64_t bytes,
                               int peer, int tag) {
-  return post(messages, comm, DM_RECEIVE, data, bytes, peer, tag);
+  return collective_post(messages, comm, DM_RECEIVE, data, bytes, peer, tag);
 }
 
 dm_status dm_messages_test(dm_messages *messages, bool *done) {
@@ -211,7 +212,8 @@ dm_status dm_messages_wait_idle(dm_messages *messages) {
 }
 
 dm_status dm_messages_wait(dm_messages *messages) {
-  if (messages->count > 0) DM_TRY(finish(messages->comm, messages->requests, messages->count));
+  if (messages->count > 0)
+    DM_TRY(collective_finish(messages->comm, messages->requests, messages->count));
   messages->count = 0;
   return DM_OK;
 }
@@ -224,19 +226,19 @@ static bool is_alone(const dm_comm *comm) {
 }
 
 /* Plain collectives are fast in every MPI, but waiting ranks cannot send heartbeats in them. */
-static dm_status collect(const dm_comm *comm, const dm_collective *mine) {
-  dm_request request = {0};
+static dm_status collective_collect(const dm_comm *comm, const dm_collective *mine) {
+  dm_comm_request request = {0};
   DM_TRY(comm->ops->collect(comm, mine, comm->waiting ? &request : NULL));
-  return finish(comm, &request, 1);
+  return collective_finish(comm, &request, 1);
 }
 
 dm_status dm_comm_barrier(const dm_comm *comm) {
-  return is_alone(comm) ? DM_OK : collect(comm, &(dm_collective){.purpose = DM_BARRIER});
+  return is_alone(comm) ? DM_OK : collective_collect(comm, &(dm_collective){.purpose = DM_BARRIER});
 }
 
 dm_status dm_comm_idle_barrier(const dm_comm *comm) {
   const struct timespec nap = {.tv_nsec = 200000};
-  dm_request request = {0};
+  dm_comm_request request = {0};
   if (is_alone(comm)) return DM_OK;
   DM_TRY(comm->ops->collect(comm, &(dm_collective){.purpose = DM_BARRIER}, &request));
   for (;;) {
@@ -253,7 +255,7 @@ dm_status dm_comm_broadcast(const dm_comm *comm, void *data, int64_t bytes, int 
   for (int64_t at = 0; at < bytes; at += DM_MESSAGE_MAX) {
     char *part = (char *)data + at;
     const int count = (int)dm_min(DM_MESSAGE_MAX, bytes - at);
-    DM_TRY(collect(comm, &(dm_collective){DM_BROADCAST, count, root, part, part}));
+    DM_TRY(collective_collect(comm, &(dm_collective){DM_BROADCAST, count, root, part, part}));
   }
   return DM_OK;
 }
@@ -265,7 +267,7 @@ dm_status dm_comm_gather(const dm_comm *comm, const void *data, int64_t bytes, v
     if (bytes > 0) memmove(all, data, (size_t)bytes);
     return DM_OK;
   }
-  return collect(comm, &(dm_collective){DM_GATHER, (int)bytes, root, data, all});
+  return collective_collect(comm, &(dm_collective){DM_GATHER, (int)bytes, root, data, all});
 }
 
 dm_status dm_comm_allgather(const dm_comm *comm, const void *data, int64_t bytes, void *all) {
@@ -274,42 +276,43 @@ dm_status dm_comm_allgather(const dm_comm *comm, const void *data, int64_t bytes
 }
 
 /* VALUES = FOLD over the ranks, in pieces of at most 1 GiB; all types have 8 bytes. */
-static dm_status combine(const dm_comm *comm, void *values, int64_t count, dm_fold fold) {
+static dm_status collective_combine(const dm_comm *comm, void *values, int64_t count,
+                                    dm_comm_fold fold) {
   const int64_t most = DM_MESSAGE_MAX / 8;
   if (is_alone(comm)) return DM_OK;
   for (int64_t at = 0; at < count; at += most) {
     char *part = (char *)values + at * 8;
     const int length = (int)dm_min(most, count - at);
-    DM_TRY(collect(comm, &(dm_collective){DM_COMBINE, length, (int)fold, part, part}));
+    DM_TRY(collective_collect(comm, &(dm_collective){DM_COMBINE, length, (int)fold, part, part}));
   }
   return DM_OK;
 }
 
 dm_status dm_comm_sum_f64(const dm_comm *comm, double *values, int64_t count) {
-  return combine(comm, values, count, DM_SUM_F64);
+  return collective_combine(comm, values, count, DM_SUM_F64);
 }
 
 dm_status dm_comm_sum_i64(const dm_comm *comm, int64_t *values, int64_t count) {
   /* Unsigned, so that a sum that wraps is defined. */
-  return combine(comm, values, count, DM_SUM_U64);
+  return collective_combine(comm, values, count, DM_SUM_U64);
 }
 
 dm_status dm_comm_max_f64(const dm_comm *comm, double *values, int64_t count) {
-  return combine(comm, values, count, DM_MAX_F64);
+  return collective_combine(comm, values, count, DM_MAX_F64);
 }
 
 dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count) {
-  return combine(comm, values, count, DM_MAX_I64);
+  return collective_combine(comm, values, count, DM_MAX_I64);
 }
 
 struct dm_sum {
-  dm_request request;
+  dm_comm_request request;
   int64_t values[DM_ROUND]; /* of a round */
 };
 
 /* Takes SUM, all zero, or NULL; a single rank's request stays empty. */
-static dm_status start(const dm_comm *comm, dm_sum *sum, void *values, int count, dm_fold fold,
-                       dm_sum **out) {
+static dm_status collective_start(const dm_comm *comm, dm_sum *sum, void *values, int count,
+                                  dm_comm_fold fold, dm_sum **out) {
   if (!sum) return dm_fail(DM_E_FIT, "no memory for a sum");
   *out = sum;
   const dm_collective mine = {DM_COMBINE, count, (int)fold, values, values};
@@ -321,14 +324,14 @@ static dm_status start(const dm_comm *comm, dm_sum *sum, void *values, int count
 dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **out) {
   dm_sum *round = calloc(1, sizeof *round);
   if (round) memcpy(round->values, values, sizeof round->values);
-  return start(comm, round, round ? round->values : NULL, DM_ROUND, DM_MAX_I64, out);
+  return collective_start(comm, round, round ? round->values : NULL, DM_ROUND, DM_MAX_I64, out);
 }
 
 dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
                             dm_sum **out) {
   if (count > INT_MAX) return dm_fail(DM_E_BUG, "a sum of %lld values", (long long)count);
-  return start(comm, calloc(1, sizeof(dm_sum)), values, (int)count, whole ? DM_SUM_U64 : DM_SUM_F64,
-               out);
+  return collective_start(comm, calloc(1, sizeof(dm_sum)), values, (int)count,
+                          whole ? DM_SUM_U64 : DM_SUM_F64, out);
 }
 
 dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]) {
@@ -399,18 +402,19 @@ void dm_alike_add_text(dm_alike *alike, const char *name, const char *text) {
 }
 
 /* As a number whose negative exists. */
-static int64_t number_of(uint64_t hash) {
+static int64_t collective_number_of(uint64_t hash) {
   return (int64_t)(hash >> 1);
 }
 
-static bool is_alike(const int64_t *extremes, int i) {
+static bool collective_is_alike(const int64_t *extremes, int i) {
   return extremes[2 * i] == -extremes[2 * i + 1];
 }
 
 /* Some options have a row for each of several verbs. */
-static bool is_named(const dm_alike *alike, const int64_t *extremes, int i) {
+static bool collective_is_named(const dm_alike *alike, const int64_t *extremes, int i) {
   for (int j = 0; j < i; j++)
-    if (!is_alike(extremes, j) && strcmp(alike->name[j], alike->name[i]) == 0) return true;
+    if (!collective_is_alike(extremes, j) && strcmp(alike->name[j], alike->name[i]) == 0)
+      return true;
   return false;
 }
 
@@ -420,7 +424,7 @@ static dm_status differ(const dm_alike *alike, const int64_t *extremes) {
   int more = 0;
   for (int i = 0; i < alike->count; i++) {
     const size_t used = strlen(names), length = strlen(alike->name[i]);
-    if (is_alike(extremes, i) || is_named(alike, extremes, i)) continue;
+    if (collective_is_alike(extremes, i) || collective_is_named(alike, extremes, i)) continue;
     if (used + length + 3 < sizeof names)
       snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", alike->name[i]);
     else
@@ -433,11 +437,11 @@ static dm_status differ(const dm_alike *alike, const int64_t *extremes) {
 dm_status dm_alike_check(const dm_comm *comm, const dm_alike *alike) {
   int64_t extremes[2 * DM_ALIKE];
   const uint64_t all = XXH3_64bits(alike->hash, (size_t)alike->count * sizeof *alike->hash);
-  int64_t two[] = {number_of(all), -number_of(all)};
+  int64_t two[] = {collective_number_of(all), -collective_number_of(all)};
   DM_TRY(dm_comm_max_i64(comm, two, 2));
   if (two[0] == -two[1]) return DM_OK;
   for (int i = 0; i < alike->count; i++) {
-    extremes[2 * i] = number_of(alike->hash[i]);
+    extremes[2 * i] = collective_number_of(alike->hash[i]);
     extremes[2 * i + 1] = -extremes[2 * i];
   }
   DM_TRY(dm_comm_max_i64(comm, extremes, 2 * (int64_t)alike->count));

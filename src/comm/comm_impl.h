@@ -12,13 +12,13 @@
 enum { DM_HOST_NAME = 256, DM_NO_COLOR = -1, DM_OF_NODE = -2 };
 
 /* An operation under way; zero: none. */
-typedef struct dm_request {
+typedef struct dm_comm_request {
   const struct dm_comm_ops *ops; /* NULL: done */
   uint64_t word;                 /* of the implementation */
-} dm_request;
+} dm_comm_request;
 
 /* How values of 8 bytes are combined. */
-typedef enum dm_fold { DM_SUM_F64, DM_SUM_U64, DM_MAX_F64, DM_MAX_I64 } dm_fold;
+typedef enum dm_comm_fold { DM_SUM_F64, DM_SUM_U64, DM_MAX_F64, DM_MAX_I64 } dm_comm_fold;
 
 typedef enum dm_way { DM_SEND, DM_RECEIVE } dm_way;
 
@@ -39,12 +39,12 @@ typedef struct dm_comm_ops {
   dm_status (*usable)(void); /* DM_E_USAGE: not by this thread, or not any more; NULL: it is */
   /* DATA is only read if it is sent. */
   dm_status (*post)(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
-                    dm_request *request);
+                    dm_comm_request *request);
   /* Returns when it is done if REQUEST is NULL. Not DM_SPLIT. */
-  dm_status (*collect)(const dm_comm *comm, const dm_collective *mine, dm_request *request);
+  dm_status (*collect)(const dm_comm *comm, const dm_collective *mine, dm_comm_request *request);
   /* Sets request->ops = NULL once it is done. */
-  dm_status (*test)(dm_request *request);
-  dm_status (*wait)(dm_request *request);
+  dm_status (*test)(dm_comm_request *request);
+  dm_status (*wait)(dm_comm_request *request);
   /* Fills in NEW, which stays the caller's. COLOR: DM_OF_NODE, or another negative one: *member =
    * false. */
   dm_status (*split)(const dm_comm *comm, int color, int key, dm_comm *new, bool *member);
@@ -66,8 +66,8 @@ struct dm_comm {
 dm_status dm_comm_allocate(dm_comm **comm);
 
 /* Tests those that are not done, as far as the first that is still under way. */
-dm_status dm_comm_test_all(dm_request *requests, int count, bool *done);
-dm_status dm_comm_wait_all(dm_request *requests, int count);
+dm_status dm_comm_test_all(dm_comm_request *requests, int count, bool *done);
+dm_status dm_comm_wait_all(dm_comm_request *requests, int count);
 
 /* ---- what launchers say in the environment (launched.c) ---- */
 

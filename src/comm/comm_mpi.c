@@ -18,7 +18,7 @@ _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "requests fit");
 static const dm_comm_ops mpi_ops;
 
 /* DM_OK, or an error with MPI's text for CODE. */
-static dm_status check(int code, const char *what) {
+static dm_status comm_mpi_check(int code, const char *what) {
   if (code == MPI_SUCCESS) return DM_OK;
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
@@ -28,7 +28,7 @@ static dm_status check(int code, const char *what) {
 }
 
 /* Returns from the calling function if an MPI call fails. */
-#define DM_MPI(call) DM_TRY(check((call), #call))
+#define DM_MPI(call) DM_TRY(comm_mpi_check((call), #call))
 
 /* ---- handles ---- */
 
@@ -38,14 +38,14 @@ static MPI_Comm mpi_of(const dm_comm *comm) {
   return mpi;
 }
 
-static MPI_Request request_of(const dm_request *request) {
+static MPI_Request comm_mpi_request_of(const dm_comm_request *request) {
   MPI_Request mpi;
   memcpy(&mpi, &request->word, sizeof mpi);
   return mpi;
 }
 
 /* A request that MPI may have completed. */
-static void keep(dm_request *request, MPI_Request mpi) {
+static void comm_mpi_keep(dm_comm_request *request, MPI_Request mpi) {
   memcpy(&request->word, &mpi, sizeof mpi);
   request->ops = mpi == MPI_REQUEST_NULL ? NULL : &mpi_ops;
 }
@@ -175,7 +175,7 @@ static dm_status check_thread(void) {
                            "provided MPI_THREAD_SERIALIZED");
 }
 
-static dm_status usable(void) {
+static dm_status comm_mpi_usable(void) {
   DM_TRY(check_started());
   return check_thread();
 }
@@ -215,7 +215,7 @@ static dm_status check_communicator(MPI_Comm mpi) {
 dm_status dm_comm_adopt(MPI_Comm mpi, dm_comm **world) {
   MPI_Comm own;
   if (mpi == MPI_COMM_NULL) return dm_comm_take_alone(world);
-  DM_TRY(usable());
+  DM_TRY(comm_mpi_usable());
   DM_TRY(check_communicator(mpi));
   DM_MPI(MPI_Comm_dup(mpi, &own));
   DM_TRY(wrap_new(own, world));
@@ -234,7 +234,7 @@ dm_status dm_comm_adopt_fortran(int handle, dm_comm **world) {
 
 /* ---- end ---- */
 
-static void stop(void) {
+static void comm_mpi_stop(void) {
   MPI_Finalize(); /* its result does not matter: the program ends here */
 }
 
@@ -242,7 +242,7 @@ static void abort_all(const dm_comm *world, int code) {
   MPI_Abort(mpi_of(world), code);
 }
 
-static void release(dm_comm *comm) {
+static void comm_mpi_release(dm_comm *comm) {
   int ended = 0;
   MPI_Comm mpi = mpi_of(comm);
   if (MPI_Finalized(&ended) == MPI_SUCCESS && !ended) MPI_Comm_free(&mpi);
@@ -271,28 +271,28 @@ void dm_comm_library(char *text, int64_t size) {
 
 /* ---- messages ---- */
 
-static dm_status post(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
-                      dm_request *request) {
+static dm_status comm_mpi_post(const dm_comm *comm, dm_way way, void *data, int bytes, int peer,
+                               int tag, dm_comm_request *request) {
   MPI_Request mpi;
   if (way == DM_SEND)
     DM_MPI(MPI_Isend(data, bytes, MPI_BYTE, peer, tag, mpi_of(comm), &mpi));
   else
     DM_MPI(MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, mpi_of(comm), &mpi));
-  keep(request, mpi);
+  comm_mpi_keep(request, mpi);
   return DM_OK;
 }
 
-static dm_status test(dm_request *request) {
+static dm_status comm_mpi_test(dm_comm_request *request) {
   int done = 0;
-  MPI_Request mpi = request_of(request);
+  MPI_Request mpi = comm_mpi_request_of(request);
   DM_MPI(MPI_Test(&mpi, &done, MPI_STATUS_IGNORE));
-  keep(request, mpi);
+  comm_mpi_keep(request, mpi);
   if (done) request->ops = NULL;
   return DM_OK;
 }
 
-static dm_status wait(dm_request *request) {
-  MPI_Request mpi = request_of(request);
+static dm_status comm_mpi_wait(dm_comm_request *request) {
+  MPI_Request mpi = comm_mpi_request_of(request);
   DM_MPI(MPI_Wait(&mpi, MPI_STATUS_IGNORE));
   request->ops = NULL;
   return DM_OK;
@@ -304,13 +304,14 @@ static dm_status wait(dm_request *request) {
 #define DM_EITHER(plain, begun, ...)                                                               \
   do {                                                                                             \
     MPI_Request mpi;                                                                               \
-    if (!request) return check(plain(__VA_ARGS__), #plain "(");                                    \
+    if (!request) return comm_mpi_check(plain(__VA_ARGS__), #plain "(");                           \
     DM_MPI(begun(__VA_ARGS__, &mpi));                                                              \
-    keep(request, mpi);                                                                            \
+    comm_mpi_keep(request, mpi);                                                                   \
     return DM_OK;                                                                                  \
   } while (0)
 
-static dm_status combine(const dm_comm *comm, const dm_collective *c, dm_request *request) {
+static dm_status comm_mpi_combine(const dm_comm *comm, const dm_collective *c,
+                                  dm_comm_request *request) {
   const MPI_Datatype type = c->what == (int)DM_SUM_U64   ? MPI_UINT64_T
                             : c->what == (int)DM_MAX_I64 ? MPI_INT64_T
                                                          : MPI_DOUBLE;
@@ -319,7 +320,8 @@ static dm_status combine(const dm_comm *comm, const dm_collective *c, dm_request
             sums ? MPI_SUM : MPI_MAX, mpi_of(comm));
 }
 
-static dm_status collect(const dm_comm *comm, const dm_collective *c, dm_request *request) {
+static dm_status comm_mpi_collect(const dm_comm *comm, const dm_collective *c,
+                                  dm_comm_request *request) {
   const MPI_Comm all = mpi_of(comm);
   switch (c->purpose) {
   case DM_BARRIER:
@@ -330,7 +332,7 @@ static dm_status collect(const dm_comm *comm, const dm_collective *c, dm_request
     DM_EITHER(MPI_Gather, MPI_Igather, c->in, c->size, MPI_BYTE, c->out, c->size, MPI_BYTE, c->what,
               all);
   case DM_COMBINE:
-    return combine(comm, c, request);
+    return comm_mpi_combine(comm, c, request);
   case DM_SPLIT:
     break;
   }
@@ -339,7 +341,8 @@ static dm_status collect(const dm_comm *comm, const dm_collective *c, dm_request
 
 /* ---- parts ---- */
 
-static dm_status split(const dm_comm *comm, int color, int key, dm_comm *new, bool *member) {
+static dm_status comm_mpi_split(const dm_comm *comm, int color, int key, dm_comm *new,
+                                bool *member) {
   MPI_Comm mpi;
   if (color == DM_OF_NODE)
     DM_MPI(MPI_Comm_split_type(mpi_of(comm), MPI_COMM_TYPE_SHARED, key, MPI_INFO_NULL, &mpi));
@@ -350,13 +353,13 @@ static dm_status split(const dm_comm *comm, int color, int key, dm_comm *new, bo
 }
 
 static const dm_comm_ops mpi_ops = {
-    .usable = usable,
-    .post = post,
-    .collect = collect,
-    .test = test,
-    .wait = wait,
-    .split = split,
-    .release = release,
-    .stop = stop,
+    .usable = comm_mpi_usable,
+    .post = comm_mpi_post,
+    .collect = comm_mpi_collect,
+    .test = comm_mpi_test,
+    .wait = comm_mpi_wait,
+    .split = comm_mpi_split,
+    .release = comm_mpi_release,
+    .stop = comm_mpi_stop,
     .abort = abort_all,
 };

@@ -10,8 +10,8 @@
 
 /* ---- groups ---- */
 
-dm_group *dm_group_new(int size, dm_fate *fate) {
-  dm_group *group = calloc(1, sizeof *group);
+dm_team_group *dm_group_new(int size, dm_fate *fate) {
+  dm_team_group *group = calloc(1, sizeof *group);
   if (!group) return NULL;
   group->fate = fate;
   atomic_fetch_add(&fate->groups, 1);
@@ -21,7 +21,7 @@ dm_group *dm_group_new(int size, dm_fate *fate) {
   return group;
 }
 
-static void free_group(dm_group *group) {
+static void free_group(dm_team_group *group) {
   for (dm_letter *at = group->letters, *next; at; at = next) {
     next = at->next;
     if (at->let_go) free(at); /* a message that was never received */
@@ -33,7 +33,7 @@ static void free_group(dm_group *group) {
   free(group);
 }
 
-dm_status dm_group_broken(const dm_group *group) {
+dm_status dm_group_broken(const dm_team_group *group) {
   return dm_status_copy(&group->fate->why);
 }
 
@@ -43,13 +43,13 @@ static void break_team(dm_fate *fate, const dm_error *why) {
   atomic_store(&fate->broken, true);
 }
 
-dm_status dm_group_no_memory(dm_group *group) {
+dm_status dm_group_no_memory(dm_team_group *group) {
   dm_status status = dm_fail(DM_E_FIT, "no memory for a message");
   break_team(group->fate, status);
   return status;
 }
 
-bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm) {
+bool dm_group_join(dm_team_group *group, int rank, const char *host, dm_comm *comm) {
   dm_member *member = calloc(1, sizeof *member);
   if (!member) return false;
   member->group = group;
@@ -61,9 +61,9 @@ bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm) {
   return true;
 }
 
-static void release(dm_comm *comm) {
+static void team_release(dm_comm *comm) {
   dm_member *member = dm_member_of(comm);
-  dm_group *group = member->group;
+  dm_team_group *group = member->group;
   pthread_mutex_lock(&group->lock);
   const bool last = --group->members == 0;
   pthread_mutex_unlock(&group->lock);
@@ -73,9 +73,9 @@ static void release(dm_comm *comm) {
 
 /* ---- messages ---- */
 
-enum { SHORT = 4096 }; /* bytes */
+enum { TEAM_SHORT = 4096 }; /* bytes */
 
-static dm_letter *letter_of(const dm_request *request) {
+static dm_letter *letter_of(const dm_comm_request *request) {
   return (dm_letter *)(uintptr_t)request->word;
 }
 
@@ -84,7 +84,7 @@ static bool fit(const dm_letter *send, const dm_letter *receive) {
 }
 
 /* Takes the oldest other side of MINE from the group's list. */
-static dm_letter *take_other(dm_group *group, const dm_letter *mine) {
+static dm_letter *take_other(dm_team_group *group, const dm_letter *mine) {
   for (dm_letter **at = &group->letters; *at; at = &(*at)->next) {
     dm_letter *other = *at;
     if (other->sent == mine->sent || !(mine->sent ? fit(mine, other) : fit(other, mine))) continue;
@@ -94,14 +94,14 @@ static dm_letter *take_other(dm_group *group, const dm_letter *mine) {
   return NULL;
 }
 
-static void append(dm_group *group, dm_letter *letter) {
+static void team_append(dm_team_group *group, dm_letter *letter) {
   dm_letter **end = &group->letters;
   while (*end) end = &(*end)->next;
   *end = letter;
 }
 
 /* With the lock held: its owner may free LETTER from now on. */
-static void finish(dm_letter *letter) {
+static void team_finish(dm_letter *letter) {
   if (letter->let_go)
     free(letter);
   else
@@ -109,12 +109,12 @@ static void finish(dm_letter *letter) {
 }
 
 /* Copies outside of the lock: other messages go on meanwhile. */
-static void deliver(dm_group *group, dm_letter *send, dm_letter *receive) {
+static void team_deliver(dm_team_group *group, dm_letter *send, dm_letter *receive) {
   receive->cut = send->bytes > receive->bytes;
   if (!receive->cut && send->bytes > 0) memcpy(receive->data, send->data, (size_t)send->bytes);
   pthread_mutex_lock(&group->lock);
-  finish(send);
-  finish(receive);
+  team_finish(send);
+  team_finish(receive);
   pthread_cond_broadcast(&group->changed);
   pthread_mutex_unlock(&group->lock);
 }
@@ -127,12 +127,12 @@ static void copy_into(dm_letter *letter) {
   letter->let_go = true;
 }
 
-static dm_status post(const dm_comm *comm, dm_way way, void *data, int bytes, int peer, int tag,
-                      dm_request *request) {
-  dm_group *group = dm_member_of(comm)->group;
-  const bool sends = way == DM_SEND, copied = sends && bytes <= SHORT;
+static dm_status team_post(const dm_comm *comm, dm_way way, void *data, int bytes, int peer,
+                           int tag, dm_comm_request *request) {
+  dm_team_group *group = dm_member_of(comm)->group;
+  const bool sends = way == DM_SEND, copied = sends && bytes <= TEAM_SHORT;
   dm_letter *mine = malloc(sizeof *mine + (copied ? (size_t)bytes : 0));
-  *request = (dm_request){0};
+  *request = (dm_comm_request){0};
   if (!mine) return dm_group_no_memory(group);
   if (atomic_load(&group->fate->broken)) {
     free(mine);
@@ -149,16 +149,16 @@ static dm_status post(const dm_comm *comm, dm_way way, void *data, int bytes, in
   dm_letter *other = take_other(group, mine);
   if (!other && copied) copy_into(mine);
   if (!mine->let_go)
-    *request = (dm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)mine};
-  if (!other) append(group, mine);
+    *request = (dm_comm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)mine};
+  if (!other) team_append(group, mine);
   pthread_mutex_unlock(&group->lock);
-  if (other) deliver(group, sends ? mine : other, sends ? other : mine);
+  if (other) team_deliver(group, sends ? mine : other, sends ? other : mine);
   return DM_OK;
 }
 
-static void cancel(dm_request *request) {
+static void cancel(dm_comm_request *request) {
   dm_letter *letter = letter_of(request);
-  dm_group *group = letter->group;
+  dm_team_group *group = letter->group;
   dm_letter **at = &group->letters;
   pthread_mutex_lock(&group->lock);
   while (*at && *at != letter) at = &(*at)->next;
@@ -171,10 +171,10 @@ static void cancel(dm_request *request) {
   request->ops = NULL;
 }
 
-static dm_status test_letter(dm_request *request) {
+static dm_status test_letter(dm_comm_request *request) {
   dm_letter *letter = letter_of(request);
   if (!atomic_load_explicit(&letter->done, memory_order_acquire)) {
-    dm_group *group = letter->group;
+    dm_team_group *group = letter->group;
     if (!atomic_load(&group->fate->broken)) return DM_OK;
     cancel(request);
     return dm_group_broken(group);
@@ -187,19 +187,19 @@ static dm_status test_letter(dm_request *request) {
 
 /* ---- the table ---- */
 
-static dm_status test(dm_request *request) {
+static dm_status team_test(dm_comm_request *request) {
   return dm_request_meets(request) ? dm_meeting_test(request) : test_letter(request);
 }
 
-static dm_status wait(dm_request *request) {
+static dm_status team_wait(dm_comm_request *request) {
   while (request->ops) {
-    DM_TRY(test(request));
+    DM_TRY(team_test(request));
     if (request->ops) sched_yield();
   }
   return DM_OK;
 }
 
-static dm_status split(const dm_comm *comm, int color, int key, dm_comm *new, bool *member) {
+static dm_status team_split(const dm_comm *comm, int color, int key, dm_comm *new, bool *member) {
   const dm_wish wish = {color == DM_OF_NODE ? 0 : color, key};
   snprintf(new->host, sizeof new->host, "%s", comm->host);
   *member = wish.color >= 0;
@@ -209,12 +209,12 @@ static dm_status split(const dm_comm *comm, int color, int key, dm_comm *new, bo
 
 const dm_comm_ops dm_team_ops = {
     .one_process = true,
-    .post = post,
+    .post = team_post,
     .collect = dm_meeting_begin,
-    .test = test,
-    .wait = wait,
-    .split = split,
-    .release = release,
+    .test = team_test,
+    .wait = team_wait,
+    .split = team_split,
+    .release = team_release,
 };
 
 /* ---- threads ---- */
@@ -222,21 +222,21 @@ const dm_comm_ops dm_team_ops = {
 typedef struct player {
   pthread_t thread;
   dm_comm *world;
-  struct crowd *crowd;
+  struct team_crowd *crowd;
 } player;
 
-typedef struct crowd {
+typedef struct team_crowd {
   void (*work)(dm_comm *world, void *context);
   void *context;
   pthread_mutex_t lock;
   pthread_cond_t decided;
   int go; /* 1: work; -1: some thread could not be started */
   player players[];
-} crowd;
+} team_crowd;
 
-static void *play(void *own) {
+static void *team_play(void *own) {
   player *p = own;
-  crowd *c = p->crowd;
+  team_crowd *c = p->crowd;
   pthread_mutex_lock(&c->lock);
   while (c->go == 0) pthread_cond_wait(&c->decided, &c->lock);
   const bool works = c->go > 0;
@@ -248,7 +248,7 @@ static void *play(void *own) {
   return NULL;
 }
 
-static void decide(crowd *c, int go) {
+static void decide(team_crowd *c, int go) {
   pthread_mutex_lock(&c->lock);
   c->go = go;
   pthread_cond_broadcast(&c->decided);
@@ -261,7 +261,7 @@ dm_status dm_team_worlds(int ranks, dm_comm **worlds) {
   DM_TRY(dm_comm_take_alone(&alone));
   dm_fate *fate = calloc(1, sizeof *fate);
   if (fate) atomic_flag_clear(&fate->taken);
-  dm_group *group = fate ? dm_group_new(ranks, fate) : NULL;
+  dm_team_group *group = fate ? dm_group_new(ranks, fate) : NULL;
   bool joined = group != NULL;
   for (int r = 0; joined && r < ranks; r++) {
     DM_TRY(dm_comm_allocate(&worlds[r]));
@@ -275,7 +275,7 @@ void dm_team_break(const dm_comm *comm, const dm_error *why) {
   break_team(dm_member_of(comm)->group->fate, why);
 }
 
-static dm_status gather_players(int ranks, crowd *c) {
+static dm_status gather_players(int ranks, team_crowd *c) {
   DM_FREED dm_comm **worlds = calloc((size_t)ranks, sizeof *worlds);
   dm_status status =
       worlds ? dm_team_worlds(ranks, worlds) : dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
@@ -287,7 +287,7 @@ static dm_status gather_players(int ranks, crowd *c) {
 }
 
 dm_status dm_team_run(int ranks, void (*work)(dm_comm *world, void *context), void *context) {
-  crowd *c = calloc(1, sizeof *c + (size_t)ranks * sizeof *c->players);
+  team_crowd *c = calloc(1, sizeof *c + (size_t)ranks * sizeof *c->players);
   if (!c) return dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
   c->work = work;
   c->context = context;
@@ -297,13 +297,13 @@ dm_status dm_team_run(int ranks, void (*work)(dm_comm *world, void *context), vo
   dm_status status = gather_players(ranks, c);
   while (!status && started < ranks) {
     player *p = &c->players[started];
-    if (pthread_create(&p->thread, NULL, play, p) != 0)
+    if (pthread_create(&p->thread, NULL, team_play, p) != 0)
       status = dm_fail(DM_E_FIT, "only %d of %d ranks could be started", started, ranks);
     else
       started++;
   }
   decide(c, status ? -1 : 1);
-  if (!status) (void)play(&c->players[0]);
+  if (!status) (void)team_play(&c->players[0]);
   for (int r = 1; r < started; r++) pthread_join(c->players[r].thread, NULL);
   pthread_cond_destroy(&c->decided);
   pthread_mutex_destroy(&c->lock);

@@ -11,7 +11,7 @@
 /* One side of a message. */
 typedef struct dm_letter {
   struct dm_letter *next;
-  struct dm_group *group;
+  struct dm_team_group *group;
   bool sent, let_go; /* else received; nobody asks for it any more: freed when it is done */
   int from, to, tag;
   void *data; /* only read if it is sent */
@@ -23,7 +23,7 @@ typedef struct dm_letter {
 /* A collective operation: the last rank to arrive does the work of all. */
 typedef struct dm_meeting {
   struct dm_meeting *next;
-  struct dm_group *group;
+  struct dm_team_group *group;
   uint64_t number;  /* of the group's meetings, in each rank's order */
   dm_collective of; /* without memory */
   int arrived, left;
@@ -42,18 +42,18 @@ typedef struct dm_fate {
 } dm_fate;
 
 /* The ranks of a communicator. */
-typedef struct dm_group {
+typedef struct dm_team_group {
   dm_fate *fate;
   int size, members; /* members that have not released it */
   pthread_mutex_t lock;
   pthread_cond_t changed; /* something is done */
   dm_letter *letters;     /* without their other side, oldest first */
   dm_meeting *meetings;
-} dm_group;
+} dm_team_group;
 
 /* One rank's place in a group: the word of its communicator. */
 typedef struct dm_member {
-  dm_group *group;
+  dm_team_group *group;
   uint64_t meetings; /* number of those it has begun */
 } dm_member;
 
@@ -64,24 +64,25 @@ static inline dm_member *dm_member_of(const dm_comm *comm) {
 extern const dm_comm_ops dm_team_ops;
 
 /* A group of SIZE members; NULL: no memory. */
-dm_group *dm_group_new(int size, dm_fate *fate);
+dm_team_group *dm_group_new(int size, dm_fate *fate);
 
 /* The outcome of an operation that a broken team does not finish. */
-dm_status dm_group_broken(const dm_group *group);
+dm_status dm_group_broken(const dm_team_group *group);
 
 /* Breaks the team: a rank that has no memory for an operation would leave the others waiting. */
-dm_status dm_group_no_memory(dm_group *group);
+dm_status dm_group_no_memory(dm_team_group *group);
 
 /* Makes COMM rank RANK of GROUP; false: no memory. */
-bool dm_group_join(dm_group *group, int rank, const char *host, dm_comm *comm);
+bool dm_group_join(dm_team_group *group, int rank, const char *host, dm_comm *comm);
 
 /* ---- meetings (team_meetings.c) ---- */
 
-void dm_meetings_free(dm_group *group);
+void dm_meetings_free(dm_team_group *group);
 
 /* The COLLECT of dm_comm_ops, and DM_SPLIT. */
-dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine, dm_request *request);
-dm_status dm_meeting_test(dm_request *request);
+dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine,
+                           dm_comm_request *request);
+dm_status dm_meeting_test(dm_comm_request *request);
 
 /* What a rank brings to a meeting for DM_SPLIT; its OUT is the new dm_comm. */
 typedef struct dm_wish {
@@ -89,7 +90,7 @@ typedef struct dm_wish {
 } dm_wish;
 
 /* Requests of letters and meetings: the lowest bit of a meeting's word is set. */
-static inline bool dm_request_meets(const dm_request *request) {
+static inline bool dm_request_meets(const dm_comm_request *request) {
   return request->word & 1;
 }
 

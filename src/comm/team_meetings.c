@@ -6,18 +6,18 @@
 
 #include "comm/team_impl.h"
 
-static dm_meeting *meeting_of(const dm_request *request) {
+static dm_meeting *meeting_of(const dm_comm_request *request) {
   return (dm_meeting *)(uintptr_t)(request->word & ~(uint64_t)1);
 }
 
 /* ---- the work of all ---- */
 
-static void broadcast(const dm_meeting *m) {
+static void team_broadcast(const dm_meeting *m) {
   for (int r = 0; r < m->group->size; r++)
     if (r != m->of.what) memcpy(m->guests[r].out, m->guests[m->of.what].in, (size_t)m->of.size);
 }
 
-static void gather(const dm_meeting *m) {
+static void team_gather(const dm_meeting *m) {
   char *all = m->guests[m->of.what].out;
   for (int r = 0; r < m->group->size; r++) {
     char *to = all + (int64_t)r * m->of.size;
@@ -26,7 +26,7 @@ static void gather(const dm_meeting *m) {
 }
 
 /* Always in the order of ranks: sums have the same bits in every run. */
-static void fold_into(dm_fold fold, void *into, const void *values, int64_t count) {
+static void fold_into(dm_comm_fold fold, void *into, const void *values, int64_t count) {
   double *sums = into;
   uint64_t *wholes = into;
   int64_t *most = into;
@@ -49,10 +49,10 @@ static void fold_into(dm_fold fold, void *into, const void *values, int64_t coun
     }
 }
 
-static void combine(const dm_meeting *m) {
+static void team_combine(const dm_meeting *m) {
   void *into = m->guests[0].out;
   for (int r = 1; r < m->group->size; r++)
-    fold_into((dm_fold)m->of.what, into, m->guests[r].in, m->of.size);
+    fold_into((dm_comm_fold)m->of.what, into, m->guests[r].in, m->of.size);
   for (int r = 1; r < m->group->size; r++) memcpy(m->guests[r].out, into, 8 * (size_t)m->of.size);
 }
 
@@ -66,7 +66,7 @@ static bool precedes(const dm_meeting *m, int a, int b) {
   return one->key != other->key ? one->key < other->key : a < b;
 }
 
-static bool join(const dm_meeting *m, int rank, dm_group *group) {
+static bool team_join(const dm_meeting *m, int rank, dm_team_group *group) {
   int place = 0;
   dm_comm *comm = m->guests[rank].out;
   for (int r = 0; r < m->group->size; r++)
@@ -84,33 +84,33 @@ static bool split_off(const dm_meeting *m, int first) {
     if (r < first) return true; /* made before */
     size++;
   }
-  dm_group *group = dm_group_new(size, m->group->fate);
+  dm_team_group *group = dm_group_new(size, m->group->fate);
   if (!group) return false;
   for (int r = first; r < m->group->size; r++)
-    if (wish_of(m, r)->color == color && !join(m, r, group)) return false;
+    if (wish_of(m, r)->color == color && !team_join(m, r, group)) return false;
   return true;
 }
 
-static void split(dm_meeting *m) {
+static void team_meetings_split(dm_meeting *m) {
   for (int r = 0; r < m->group->size; r++)
     if (!split_off(m, r)) m->failed = DM_E_FIT; /* leaks some groups; the job ends here */
 }
 
-static void work(dm_meeting *m) {
+static void team_work(dm_meeting *m) {
   switch (m->of.purpose) {
   case DM_BARRIER:
     break;
   case DM_BROADCAST:
-    broadcast(m);
+    team_broadcast(m);
     break;
   case DM_GATHER:
-    gather(m);
+    team_gather(m);
     break;
   case DM_COMBINE:
-    combine(m);
+    team_combine(m);
     break;
   case DM_SPLIT:
-    split(m);
+    team_meetings_split(m);
     break;
   }
 }
@@ -118,7 +118,7 @@ static void work(dm_meeting *m) {
 /* ---- coming and going ---- */
 
 /* Those that were given up. */
-void dm_meetings_free(dm_group *group) {
+void dm_meetings_free(dm_team_group *group) {
   for (dm_meeting *m = group->meetings, *next; m; m = next) {
     next = m->next;
     free(m);
@@ -126,7 +126,7 @@ void dm_meetings_free(dm_group *group) {
 }
 
 /* With the lock held: this rank's next meeting; NULL: no memory. */
-static dm_meeting *find(dm_group *group, uint64_t number) {
+static dm_meeting *team_find(dm_team_group *group, uint64_t number) {
   dm_meeting *m = group->meetings;
   while (m && m->number != number) m = m->next;
   if (m) return m;
@@ -139,9 +139,9 @@ static dm_meeting *find(dm_group *group, uint64_t number) {
   return m;
 }
 
-static dm_status arrive(const dm_comm *comm, const dm_collective *mine, dm_meeting **out) {
+static dm_status team_arrive(const dm_comm *comm, const dm_collective *mine, dm_meeting **out) {
   dm_member *member = dm_member_of(comm);
-  dm_meeting *m = *out = find(member->group, member->meetings);
+  dm_meeting *m = *out = team_find(member->group, member->meetings);
   if (!m) return dm_group_no_memory(member->group);
   if (m->given_up || atomic_load(&member->group->fate->broken))
     return dm_group_broken(member->group);
@@ -155,7 +155,7 @@ static dm_status arrive(const dm_comm *comm, const dm_collective *mine, dm_meeti
 }
 
 /* With the lock held: this rank needs M no more. */
-static dm_code leave(dm_meeting *m) {
+static dm_code team_leave(dm_meeting *m) {
   const dm_code failed = m->failed;
   if (++m->left < m->group->size) return failed;
   dm_meeting **at = &m->group->meetings;
@@ -177,22 +177,23 @@ static bool gives_up(dm_meeting *m) {
 }
 
 /* A broken team wakes nobody. */
-static void wait_briefly(dm_group *group) {
+static void wait_briefly(dm_team_group *group) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec++;
   (void)pthread_cond_timedwait(&group->changed, &group->lock, &until);
 }
 
-dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine, dm_request *request) {
-  dm_group *group = dm_member_of(comm)->group;
+dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine,
+                           dm_comm_request *request) {
+  dm_team_group *group = dm_member_of(comm)->group;
   dm_meeting *m;
   dm_code failed = (dm_code)0;
   pthread_mutex_lock(&group->lock);
-  dm_status status = arrive(comm, mine, &m);
+  dm_status status = team_arrive(comm, mine, &m);
   if (!status && m->arrived == group->size) {
     pthread_mutex_unlock(&group->lock);
-    work(m);
+    team_work(m);
     pthread_mutex_lock(&group->lock);
     atomic_store_explicit(&m->done, true, memory_order_release);
     pthread_cond_broadcast(&group->changed);
@@ -202,22 +203,22 @@ dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine, dm_re
     if (m->given_up)
       status = dm_group_broken(group);
     else
-      failed = leave(m);
+      failed = team_leave(m);
   }
   pthread_mutex_unlock(&group->lock);
   if (!status && request)
-    *request = (dm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)m | 1};
+    *request = (dm_comm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)m | 1};
   return status ? status : outcome(failed);
 }
 
-dm_status dm_meeting_test(dm_request *request) {
+dm_status dm_meeting_test(dm_comm_request *request) {
   dm_meeting *m = meeting_of(request);
-  dm_group *group = m->group;
+  dm_team_group *group = m->group;
   const bool done = atomic_load_explicit(&m->done, memory_order_acquire);
   if (!done && !atomic_load(&group->fate->broken)) return DM_OK;
   pthread_mutex_lock(&group->lock);
   const bool given_up = !done && gives_up(m);
-  const dm_code failed = done ? leave(m) : (dm_code)0;
+  const dm_code failed = done ? team_leave(m) : (dm_code)0;
   pthread_mutex_unlock(&group->lock);
   if (done || given_up) request->ops = NULL;
   return given_up ? dm_group_broken(group) : outcome(failed);

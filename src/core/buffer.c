@@ -15,9 +15,9 @@
 #include "core/crew.h"
 #include "core/units.h"
 
-/* HUGE_PAGE: bytes, on x86-64 and most Arm systems. LEFT: what matrices leave of a limit to
+/* BUFFER_HUGE_PAGE: bytes, on x86-64 and most Arm systems. LEFT: what matrices leave of a limit to
  * libraries and threads. */
-enum { HUGE_PAGE = 2 << 20, LEFT = 32 << 20 };
+enum { BUFFER_HUGE_PAGE = 2 << 20, LEFT = 32 << 20 };
 
 /* "ulimit -v is 524288": the limits that are set; "": none. */
 static const char *limits_in_words(char text[96]) {
@@ -60,9 +60,9 @@ dm_status dm_memory_room(int64_t bytes, const char *need) {
 /* Requests huge pages for large matrices: fewer page faults, and fewer TLB misses when a product
  * strides over rows. The kernel ignores the request if it has none. */
 dm_status dm_buffer_alloc(int64_t bytes, void **memory) {
-  if (bytes < 0 || bytes > INT64_MAX - HUGE_PAGE) return buffer_refused(bytes);
-  const bool large = bytes >= 2 * HUGE_PAGE;
-  const int64_t alignment = large ? HUGE_PAGE : DM_ALIGNMENT;
+  if (bytes < 0 || bytes > INT64_MAX - BUFFER_HUGE_PAGE) return buffer_refused(bytes);
+  const bool large = bytes >= 2 * BUFFER_HUGE_PAGE;
+  const int64_t alignment = large ? BUFFER_HUGE_PAGE : DM_ALIGNMENT;
   const size_t size = (size_t)dm_round_up(dm_max(bytes, 1), DM_ALIGNMENT);
   if (posix_memalign(memory, (size_t)alignment, size) != 0) *memory = NULL;
   if (!*memory) return buffer_refused(bytes);
@@ -81,8 +81,9 @@ dm_status dm_buffer_zeroed(int64_t count, int64_t size, void **memory) {
   DM_TRY(dm_bytes_of(count, 1, size, &bytes));
   *memory = calloc((size_t)dm_max(count, 1), (size_t)size);
   if (!*memory) return buffer_refused(bytes);
-  const uintptr_t at = (uintptr_t)*memory, first = (at + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-  if (bytes >= 2 * HUGE_PAGE) /* of pages that were not touched yet */
+  const uintptr_t at = (uintptr_t)*memory,
+                  first = (at + BUFFER_HUGE_PAGE - 1) / BUFFER_HUGE_PAGE * BUFFER_HUGE_PAGE;
+  if (bytes >= 2 * BUFFER_HUGE_PAGE) /* of pages that were not touched yet */
     (void)madvise((void *)first, (size_t)bytes - (first - at), MADV_HUGEPAGE);
   return DM_OK;
 }
@@ -131,34 +132,34 @@ int64_t dm_memory_own_peak(void) {
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { AT_ONCE = 16 << 20 }; /* bytes that a thread populates per call */
+enum { BUFFER_AT_ONCE = 16 << 20 }; /* bytes that a thread populates per call */
 
-typedef struct pages {
+typedef struct buffer_pages {
   char *base;
   int64_t bytes;
   int advice;
   atomic_int_fast64_t next;
   atomic_int failed;
-} pages;
+} buffer_pages;
 
-static void take(void *context) {
-  pages *p = context;
+static void buffer_take(void *context) {
+  buffer_pages *p = context;
   for (;;) {
-    const int64_t at = atomic_fetch_add(&p->next, AT_ONCE);
+    const int64_t at = atomic_fetch_add(&p->next, BUFFER_AT_ONCE);
     if (at >= p->bytes || atomic_load(&p->failed)) return;
     int result;
-    do result = madvise(p->base + at, (size_t)dm_min(AT_ONCE, p->bytes - at), p->advice);
+    do result = madvise(p->base + at, (size_t)dm_min(BUFFER_AT_ONCE, p->bytes - at), p->advice);
     while (result != 0 && errno == EINTR);
     if (result != 0) atomic_store(&p->failed, errno);
   }
 }
 
 int dm_populate(void *base, int64_t bytes, bool write) {
-  pages all = {
+  buffer_pages all = {
       .base = base, .bytes = bytes, .advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ};
-  const int64_t pieces = dm_ceil_div(bytes, AT_ONCE);
+  const int64_t pieces = dm_ceil_div(bytes, BUFFER_AT_ONCE);
   const int threads = pieces > 1 ? (int)dm_min(pieces, dm_cores()) : (int)pieces;
-  if (threads > 0) (void)dm_fork_join(threads, take, &all);
+  if (threads > 0) (void)dm_fork_join(threads, buffer_take, &all);
   return atomic_load(&all.failed);
 }
 

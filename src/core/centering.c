@@ -11,7 +11,8 @@ const char *dm_lines_name(dm_lines lines) {
  * not (0). They are what reading a centered matrix takes: the loops are simple enough for vectors.
  */
 
-static void fill(const double *mean, int64_t step, double *values, int64_t parts, int64_t count) {
+static void centering_fill(const double *mean, int64_t step, double *values, int64_t parts,
+                           int64_t count) {
   if (parts == 1 && step == 1) {
     for (int64_t i = 0; i < count; i++) values[i] = values[i] == values[i] ? values[i] : mean[i];
   } else if (parts == 1) {
@@ -25,8 +26,8 @@ static void fill(const double *mean, int64_t step, double *values, int64_t parts
   }
 }
 
-static void subtract(const double *shift, int64_t step, double *values, int64_t parts,
-                     int64_t count) {
+static void centering_subtract(const double *shift, int64_t step, double *values, int64_t parts,
+                               int64_t count) {
   if (step == 1) {
     for (int64_t i = 0; i < parts * count; i++) values[i] -= shift[i];
   } else if (parts == 1) {
@@ -37,8 +38,8 @@ static void subtract(const double *shift, int64_t step, double *values, int64_t 
   }
 }
 
-static void multiply(const double *factor, int64_t step, double *values, int64_t parts,
-                     int64_t count) {
+static void centering_multiply(const double *factor, int64_t step, double *values, int64_t parts,
+                               int64_t count) {
   if (step == 0) {
     const double by = factor[0];
     for (int64_t i = 0; i < parts * count; i++) values[i] *= by;
@@ -50,8 +51,8 @@ static void multiply(const double *factor, int64_t step, double *values, int64_t
 }
 
 /* The same for weights: what is left out becomes 0 even if it is NaN or Inf. */
-static void weigh(const double *weight, int64_t step, double *values, int64_t parts,
-                  int64_t count) {
+static void centering_weigh(const double *weight, int64_t step, double *values, int64_t parts,
+                            int64_t count) {
   for (int64_t i = 0; i < parts * count; i++) {
     const double by = weight[i / parts * step];
     values[i] = by < 0.0 ? 0.0 : values[i] * by;
@@ -61,7 +62,8 @@ static void weigh(const double *weight, int64_t step, double *values, int64_t pa
 static void weigh_all(const dm_centering *c, int64_t row, int64_t col, bool turned, double *values,
                       int64_t parts, int64_t count) {
   const bool rows = c->weight_lines == DM_ROW_LINES;
-  if (c->weight) weigh(c->weight + (rows ? row : col), rows == turned, values, parts, count);
+  if (c->weight)
+    centering_weigh(c->weight + (rows ? row : col), rows == turned, values, parts, count);
 }
 
 bool dm_centering_is_nan(const dm_centering *c, int64_t i) {
@@ -78,10 +80,10 @@ void dm_centering_apply(const dm_centering *c, int64_t row, int64_t col, bool tu
     weigh_all(c, row, col, turned, values, parts, count);
     return;
   }
-  if (c->power) multiply(c->power + line, step, values, parts, count);
-  if (c->fill) fill(c->fill + line * parts, step, values, parts, count);
-  if (c->shift) subtract(c->shift + line * parts, step, values, parts, count);
-  if (c->factor) multiply(c->factor + line, step, values, parts, count);
+  if (c->power) centering_multiply(c->power + line, step, values, parts, count);
+  if (c->fill) centering_fill(c->fill + line * parts, step, values, parts, count);
+  if (c->shift) centering_subtract(c->shift + line * parts, step, values, parts, count);
+  if (c->factor) centering_multiply(c->factor + line, step, values, parts, count);
   weigh_all(c, row, col, turned, values, parts, count);
   for (int64_t i = 0; c->role == DM_ROLE_SQUARES && i < parts * count; i++) values[i] *= values[i];
 }

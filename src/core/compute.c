@@ -13,7 +13,7 @@ enum {
   REAL = 1 << DM_F64 | 1 << DM_F32 | 1 << DM_F16 | 1 << DM_BF16,
   COMPLEX = 1 << DM_C64 | 1 << DM_C128,
   FLOATING = REAL | COMPLEX,
-  LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
+  COMPUTE_LONG = 1 << DM_F64 | 1 << DM_F32 | COMPLEX,
 };
 
 /* A mode with one product per element, of unconverted operands, summed in type SUMS. */
@@ -31,7 +31,7 @@ enum {
 /* clang-format off */
 const dm_compute dm_computes[DM_COMPUTES] = {
     {"f64", "f64", FLOATING, FLOATING, ONE_PRODUCT(DM_F64, DM_F64), .roundoff = 0x1p-53},
-    {"f32", "f32", LONG, FLOATING, ONE_PRODUCT(DM_F32, DM_F32), .roundoff = 0x1p-24},
+    {"f32", "f32", COMPUTE_LONG, FLOATING, ONE_PRODUCT(DM_F32, DM_F32), .roundoff = 0x1p-24},
     /* tensor cores truncate f32 inputs to TF32 */
     {"tf32", "tf32", FLOATING, FLOATING, .work = DM_F32, .operand = DM_TF32, .products = 1,
      .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, TENSOR_CORES, .shortening = 0x1p-10},
@@ -43,7 +43,7 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"f64:int8:15", "f64:int8", FLOATING, FLOATING, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
     {"f32:int8:8", "f32:int8", FLOATING, FLOATING, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},
     /* tensor cores truncate sums of few products; small numbers lose most when they are split */
-    {"f32:f16", "f32:f16", LONG, FLOATING, .work = DM_F32, .operand = DM_F16,
+    {"f32:f16", "f32:f16", COMPUTE_LONG, FLOATING, .work = DM_F32, .operand = DM_F16,
      .products = 3, .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, .panel_bytes = 4,
      .roundoff = 0x1p-24, .shortening = 0x1p-18, .own_kernels = true,
      .falls_back = true, .splits = true},
@@ -72,7 +72,7 @@ int64_t dm_compute_parts(const dm_compute *row, dm_dtype sum) {
 }
 
 /* The type of accumulators for sums of type SUM. */
-static dm_dtype type_of(const dm_compute *row, dm_dtype sum) {
+static dm_dtype compute_type_of(const dm_compute *row, dm_dtype sum) {
   if (row->moduli > 0) return row->accumulator;
   return dm_compute_type(row->accumulator, dm_dtype_is_complex(sum));
 }
@@ -80,7 +80,7 @@ static dm_dtype type_of(const dm_compute *row, dm_dtype sum) {
 int64_t dm_compute_width(const dm_compute *row, dm_dtype sum, int64_t cols) {
   if (row->finish == DM_NO_FINISH) return cols;
   const int64_t plane = dm_compute_plane(row, dm_compute_parts(row, sum) * cols);
-  return row->accumulators * plane * dm_dtype_size(type_of(row, sum)) / dm_dtype_size(sum);
+  return row->accumulators * plane * dm_dtype_size(compute_type_of(row, sum)) / dm_dtype_size(sum);
 }
 
 int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols) {
@@ -89,7 +89,7 @@ int64_t dm_compute_added(const dm_compute *row, dm_dtype sum, int64_t cols) {
 
 /* The rows of SUMS viewed as accumulators. */
 static dm_view seen_as(const dm_compute *row, dm_view sums, int64_t cols) {
-  const dm_dtype type = type_of(row, sums.dtype);
+  const dm_dtype type = compute_type_of(row, sums.dtype);
   const int64_t stride = sums.row_stride * dm_dtype_size(sums.dtype) / dm_dtype_size(type);
   return dm_view_strided(sums.base, type, sums.space, sums.rows, cols, stride);
 }
@@ -142,7 +142,8 @@ dm_dtype dm_operand_dtype(dm_operand operand) {
 }
 
 enum {
-  SHORT = 4096,  /* below this depth residues use one modulus more: native sums lose less there */
+  COMPUTE_SHORT =
+      4096,      /* below this depth residues use one modulus more: native sums lose less there */
   CHOICES = 256, /* a choice holds the number of moduli times CHOICES */
 };
 
@@ -176,13 +177,13 @@ bool dm_compute_parse(const char *text, dm_compute_choice *choice) {
   return false;
 }
 
-static const char *name_of(dm_compute_choice choice) {
+static const char *compute_name_of(dm_compute_choice choice) {
   return dm_compute_names[choice % CHOICES];
 }
 
 void dm_compute_choice_text(dm_compute_choice choice, char text[24]) {
   const int moduli = dm_compute_moduli(choice);
-  snprintf(text, 24, moduli == 0 ? "%s" : "%s:%d", name_of(choice), moduli);
+  snprintf(text, 24, moduli == 0 ? "%s" : "%s:%d", compute_name_of(choice), moduli);
 }
 
 int dm_compute_moduli(dm_compute_choice choice) {
@@ -192,7 +193,7 @@ int dm_compute_moduli(dm_compute_choice choice) {
 static bool is_for(const dm_compute *row, dm_compute_choice choice, dm_dtype input) {
   if (choice == AUTO || choice == FASTEST)
     return dm_compute_is_plain(row) && row->work == dm_dtype_real(input);
-  return strcmp(row->option, name_of(choice)) == 0 && row->inputs >> input & 1;
+  return strcmp(row->option, compute_name_of(choice)) == 0 && row->inputs >> input & 1;
 }
 
 /* Rows and columns are truncated at 2^-L of their norms, 2 L = log2 (P / 2); check/freivalds.h
@@ -221,17 +222,17 @@ static dm_status not_multiplied(dm_dtype input) {
 static dm_status not_in(dm_dtype input, dm_compute_choice choice) {
   if (dm_dtype_is_complex(input))
     return dm_hint(dm_fail(DM_E_USAGE, "%s matrices are not multiplied in %s", dm_dtype_name(input),
-                           name_of(choice)),
+                           compute_name_of(choice)),
                    "--compute auto multiplies them in their own precision");
   return dm_hint(dm_fail(DM_E_USAGE, "%s matrices are multiplied exactly, not in %s",
-                         dm_dtype_name(input), name_of(choice)),
+                         dm_dtype_name(input), compute_name_of(choice)),
                  "--type f32 or --type f64 converts the inputs first");
 }
 
 /* DEPTH: real products per element. */
 static int moduli_of(dm_compute_choice choice, int64_t depth, const dm_compute *row) {
   if (dm_compute_moduli(choice) > 0) return dm_compute_moduli(choice);
-  return row->moduli + (depth < SHORT ? 1 : 0);
+  return row->moduli + (depth < COMPUTE_SHORT ? 1 : 0);
 }
 
 dm_status dm_compute_choose(dm_compute_choice choice, dm_dtype input, int64_t k, dm_compute *row) {
@@ -280,13 +281,13 @@ double dm_compute_factor(const dm_compute *row, dm_dtype work, int64_t k) {
 
 /* ---- what products on a GPU cost besides the multiplication ---- */
 
-static int64_t parts_of(dm_dtype work) {
+static int64_t compute_parts_of(dm_dtype work) {
   return dm_dtype_is_complex(work) ? 2 : 1;
 }
 
 /* Residues of a part of a panel of A and of B, and in the same memory sums of some rows. */
 static int64_t residue_bytes(const dm_compute *row, const dm_compute_extent *e) {
-  const int64_t parts = parts_of(e->work);
+  const int64_t parts = compute_parts_of(e->work);
   const int64_t cols = dm_times(parts, e->cols), width = dm_times(parts, e->width);
   const int64_t depth = dm_rounded(dm_min(width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
   const int64_t lines =
@@ -298,7 +299,7 @@ static int64_t residue_bytes(const dm_compute *row, const dm_compute_extent *e) 
 
 /* Split parts of a panel of A and of B, statistics of their lines, exponents and lists. */
 static int64_t split_bytes(const dm_compute *row, const dm_compute_extent *e) {
-  const int64_t parts = parts_of(e->work);
+  const int64_t parts = compute_parts_of(e->work);
   const int64_t cols = dm_times(parts, e->cols), lines = dm_plus(e->rows, cols);
   const int64_t depth = dm_min(dm_times(parts, e->width), DM_SPLIT_DEPTH);
   const int64_t elements = dm_plus(dm_times(e->rows, dm_rounded(depth, DM_SPLIT_ROW)),
@@ -317,7 +318,7 @@ int64_t dm_compute_scratch(const dm_compute *row, const dm_compute_extent *e) {
 
 /* A is read once and B twice; complex numbers of B are written in two rows. */
 static double split_moved(const dm_compute *row, const dm_compute_extent *e) {
-  const double parts = (double)parts_of(e->work), halves = parts * (double)row->panel_bytes;
+  const double parts = (double)compute_parts_of(e->work), halves = parts * (double)row->panel_bytes;
   const double work = (double)dm_dtype_size(e->work);
   return (double)e->depth *
          ((double)e->rows * (work + halves) + (double)e->cols * (2 * work + parts * halves));
@@ -326,7 +327,7 @@ static double split_moved(const dm_compute *row, const dm_compute_extent *e) {
 /* A and B are split (complex numbers of B into two of each part); finally sums are computed and
  * moved to their place. */
 static double residue_moved(const dm_compute *row, const dm_compute_extent *e) {
-  const double parts = (double)parts_of(e->work);
+  const double parts = (double)compute_parts_of(e->work);
   const double each = (double)dm_dtype_size(e->work) + parts * (double)row->panel_bytes;
   const double of_panels =
       (double)e->depth * ((double)e->rows + parts * (double)e->cols * e->prepared) * each;
@@ -341,7 +342,7 @@ double dm_compute_moved(const dm_compute *row, const dm_compute_extent *extent) 
 }
 
 double dm_compute_depth(const dm_compute *row, dm_dtype work) {
-  const double parts = (double)parts_of(work);
+  const double parts = (double)compute_parts_of(work);
   if (row->splits) return DM_SPLIT_DEPTH / parts;
   return row->moduli > 0 ? DM_RESIDUES_SPLIT / parts : INFINITY;
 }

@@ -6,7 +6,7 @@
 #include "core/elementary.h"
 #include "core/wide_vectors.h"
 
-enum { CHUNK = 256, BLOCK = 64, NARROW = 8, TALL = 512 };
+enum { COPY_CHUNK = 256, COPY_BLOCK = 64, COPY_NARROW = 8, COPY_TALL = 512 };
 
 /* A case of the functions below, for elements of TYPE; V is one of them. */
 #define LOAD(dtype, type, expression)                                                              \
@@ -61,7 +61,7 @@ void dm_load_wide(double *dst, const void *src, dm_dtype dtype, int64_t stride, 
     load_apart(dst, src, dtype, stride, count);
 }
 
-static double clamp(double value, double low, double high) {
+static double copy_clamp(double value, double low, double high) {
   return value < low ? low : value > high ? high : value;
 }
 
@@ -91,8 +91,8 @@ DM_INLINE void store_apart(void *dst, dm_dtype dtype, int64_t stride, const doub
   STORE(DM_F32, float, v)
   STORE(DM_F16, uint16_t, dm_f64_to_f16(v))
   STORE(DM_BF16, uint16_t, dm_f64_to_bf16(v))
-  STORE(DM_I8, int8_t, clamp(nearbyint(v), -128, 127))
-  STORE(DM_I32, int32_t, clamp(nearbyint(v), -2147483648.0, 2147483647.0))
+  STORE(DM_I8, int8_t, copy_clamp(nearbyint(v), -128, 127))
+  STORE(DM_I32, int32_t, copy_clamp(nearbyint(v), -2147483648.0, 2147483647.0))
   STORE_PARTS(DM_C64, float)
   STORE_PARTS(DM_C128, double)
   default: /* types of inputs only */
@@ -148,9 +148,9 @@ static void widen_to_complex(double *wide, int64_t count) {
 
 static void convert_run(dm_view dst, dm_view src, int64_t row, bool conjugate) {
   bool from_complex = dm_dtype_is_complex(src.dtype), to_complex = dm_dtype_is_complex(dst.dtype);
-  double wide[2 * CHUNK];
-  for (int64_t col = 0; col < src.cols; col += CHUNK) {
-    int64_t count = dm_min(CHUNK, src.cols - col);
+  double wide[2 * COPY_CHUNK];
+  for (int64_t col = 0; col < src.cols; col += COPY_CHUNK) {
+    int64_t count = dm_min(COPY_CHUNK, src.cols - col);
     dm_load_wide(wide, dm_view_at(src, row, col), src.dtype, src.col_stride, count);
     if (from_complex && conjugate)
       for (int64_t i = 0; i < count; i++) wide[2 * i + 1] = -wide[2 * i + 1];
@@ -196,8 +196,8 @@ static void copy_rows(dm_view dst, dm_view src, bool conjugate) {
 /* Rows are so short that a loop over them costs more than the copy: loops along the columns of
  * parts that stay in the cache. */
 static void copy_narrow(dm_view dst, dm_view src, bool conjugate) {
-  for (int64_t row = 0; row < src.rows; row += TALL) {
-    const int64_t rows = dm_min(TALL, src.rows - row);
+  for (int64_t row = 0; row < src.rows; row += COPY_TALL) {
+    const int64_t rows = dm_min(COPY_TALL, src.rows - row);
     copy_rows(dm_view_transpose(dm_view_sub(dst, row, 0, rows, dst.cols)),
               dm_view_transpose(dm_view_sub(src, row, 0, rows, src.cols)), conjugate);
   }
@@ -213,7 +213,7 @@ void dm_copy(dm_view dst, dm_view src, bool conjugate) {
     copy_rows(dm_view_one_row(dst), dm_view_one_row(src), conjugate);
     return;
   }
-  if (src.cols <= NARROW && src.rows > src.cols) {
+  if (src.cols <= COPY_NARROW && src.rows > src.cols) {
     copy_narrow(dst, src, conjugate);
     return;
   }
@@ -222,9 +222,9 @@ void dm_copy(dm_view dst, dm_view src, bool conjugate) {
     return;
   }
   /* A transposition: square blocks keep source and destination in the cache. */
-  for (int64_t row = 0; row < src.rows; row += BLOCK) {
-    for (int64_t col = 0; col < src.cols; col += BLOCK) {
-      int64_t rows = dm_min(BLOCK, src.rows - row), cols = dm_min(BLOCK, src.cols - col);
+  for (int64_t row = 0; row < src.rows; row += COPY_BLOCK) {
+    for (int64_t col = 0; col < src.cols; col += COPY_BLOCK) {
+      int64_t rows = dm_min(COPY_BLOCK, src.rows - row), cols = dm_min(COPY_BLOCK, src.cols - col);
       copy_rows(dm_view_sub(dst, row, col, rows, cols), dm_view_sub(src, row, col, rows, cols),
                 conjugate);
     }
@@ -248,7 +248,7 @@ void dm_swap_bytes(void *data, dm_dtype dtype, int64_t count) {
 
 enum { MIRROR_BLOCK = 64 };
 
-static void make_real(dm_view view, int64_t i) {
+static void copy_make_real(dm_view view, int64_t i) {
   const int64_t part = dm_dtype_size(view.dtype) / 2;
   if (dm_dtype_is_complex(view.dtype))
     memset((char *)dm_view_at(view, i, i) + part, 0, (size_t)part);
@@ -260,7 +260,8 @@ static void mirror_block(dm_view square, int64_t first, int64_t i, int64_t count
     const dm_view above = dm_view_transpose(dm_view_sub(square, i, row, row - i, 1));
     copy_rows(above, dm_view_sub(square, row, i, 1, row - i), conjugate);
   }
-  for (int64_t row = dm_max(first, i); row < i + count && conjugate; row++) make_real(square, row);
+  for (int64_t row = dm_max(first, i); row < i + count && conjugate; row++)
+    copy_make_real(square, row);
 }
 
 void dm_mirror(dm_view square, int64_t first, int64_t row, int64_t count, bool conjugate) {

@@ -21,7 +21,7 @@ struct dm_crew {
   atomic_int_fast64_t next;
 };
 
-static void take_pieces(dm_crew *crew) {
+static void crew_take_pieces(dm_crew *crew) {
   for (;;) {
     const int64_t piece = atomic_fetch_add(&crew->next, 1);
     if (piece >= crew->pieces) return;
@@ -29,7 +29,7 @@ static void take_pieces(dm_crew *crew) {
   }
 }
 
-static void *serve(void *argument) {
+static void *crew_serve(void *argument) {
   dm_crew *crew = argument;
   int64_t served = 0;
   pthread_mutex_lock(&crew->lock);
@@ -38,7 +38,7 @@ static void *serve(void *argument) {
     if (crew->leaves) break;
     served = crew->round;
     pthread_mutex_unlock(&crew->lock);
-    take_pieces(crew);
+    crew_take_pieces(crew);
     pthread_mutex_lock(&crew->lock);
     if (--crew->working == 0) pthread_cond_signal(&crew->ended);
   }
@@ -58,7 +58,7 @@ dm_status dm_crew_new(int threads, dm_crew **out) {
   pthread_cond_init(&crew->begun, NULL);
   pthread_cond_init(&crew->ended, NULL);
   while (crew->others < (int)most &&
-         pthread_create(&crew->thread[crew->others], NULL, serve, crew) == 0)
+         pthread_create(&crew->thread[crew->others], NULL, crew_serve, crew) == 0)
     crew->others++;
   *out = crew;
   return DM_OK;
@@ -92,48 +92,48 @@ void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void
     pthread_cond_broadcast(&crew->begun);
     pthread_mutex_unlock(&crew->lock);
   }
-  take_pieces(crew);
+  crew_take_pieces(crew);
   if (alone) return;
   pthread_mutex_lock(&crew->lock);
   while (crew->working > 0) pthread_cond_wait(&crew->ended, &crew->lock);
   pthread_mutex_unlock(&crew->lock);
 }
 
-enum { MOST = 256 };
+enum { CREW_MOST = 256 };
 
-typedef struct call {
+typedef struct crew_call {
   void (*work)(void *context);
   void *context;
-} call;
+} crew_call;
 
-static void *begin(void *argument) {
-  const call *one = argument;
+static void *crew_begin(void *argument) {
+  const crew_call *one = argument;
   one->work(one->context);
   return NULL;
 }
 
 int dm_fork_join(int threads, void (*work)(void *context), void *context) {
-  pthread_t others[MOST - 1];
-  call one = {work, context};
+  pthread_t others[CREW_MOST - 1];
+  crew_call one = {work, context};
   int started = 0;
-  while (started < threads - 1 && started < MOST - 1 &&
-         pthread_create(&others[started], NULL, begin, &one) == 0)
+  while (started < threads - 1 && started < CREW_MOST - 1 &&
+         pthread_create(&others[started], NULL, crew_begin, &one) == 0)
     started++;
   work(context);
   for (int i = 0; i < started; i++) (void)pthread_join(others[i], NULL);
   return started + 1;
 }
 
-typedef struct counting {
+typedef struct crew_counting {
   dm_status (*work)(void *context, int64_t i);
   void *context;
   int64_t count;
   atomic_int_fast64_t next;
   _Atomic(dm_status) failed; /* the first */
-} counting;
+} crew_counting;
 
 static void count_on(void *context) {
-  counting *c = context;
+  crew_counting *c = context;
   while (!atomic_load(&c->failed)) {
     const int64_t i = atomic_fetch_add(&c->next, 1);
     if (i >= c->count) return;
@@ -145,7 +145,7 @@ static void count_on(void *context) {
 
 dm_status dm_fork_each(int64_t count, int threads, dm_status (*work)(void *context, int64_t i),
                        void *context) {
-  counting all = {.work = work, .context = context, .count = count};
+  crew_counting all = {.work = work, .context = context, .count = count};
   if (count == 1) return work(context, 0);
   if (threads == 0) threads = dm_cores();
   (void)dm_fork_join(count < threads ? (int)count : threads, count_on, &all);

@@ -61,11 +61,11 @@ double dm_distance_between(const double *x, const double *y, int64_t count) {
 
 /* Values that a result of TYPE has. */
 static void distance_round(dm_dtype type, double *values, int64_t count) {
-  enum { PIECE = 256 };
-  unsigned char rounded[PIECE * sizeof(double)];
+  enum { DISTANCE_PIECE = 256 };
+  unsigned char rounded[DISTANCE_PIECE * sizeof(double)];
   if (type == DM_F64) return;
-  for (int64_t i = 0; i < count; i += PIECE) {
-    const int64_t some = dm_min(PIECE, count - i);
+  for (int64_t i = 0; i < count; i += DISTANCE_PIECE) {
+    const int64_t some = dm_min(DISTANCE_PIECE, count - i);
     dm_store_wide(rounded, type, 1, values + i, some);
     dm_load_wide(values + i, rounded, type, 1, some);
   }

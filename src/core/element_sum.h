@@ -13,9 +13,9 @@
   "high: 32 bits each; c128: two numbers, at twice the place"
 
 /* Start of a part of a matrix with COLS columns. */
-typedef struct dm_place {
+typedef struct dm_element_place {
   int64_t row, col, cols;
-} dm_place;
+} dm_element_place;
 
 /* The sum, modulo 2^64, of a hash (DM_CHECKSUM) of every element's bits and its index in C, that is
  * row * COLS + column. VIEW (host memory) starts at (row, col) of C, which has COLS columns. The

@@ -10,15 +10,15 @@
 #include "core/checked.h"
 
 enum {
-  LEAST = 4 << 20, /* bytes; of less than that malloc keeps enough */
-  SPARE = 8        /* a block may have this part more than is needed */
+  KEPT_MEMORY_LEAST = 4 << 20, /* bytes; of less than that malloc keeps enough */
+  KEPT_MEMORY_SPARE = 8        /* a block may have this part more than is needed */
 };
 
 void *dm_kept_take(dm_kept_memory *kept, int64_t bytes) {
   int best = -1;
   for (int i = 0; i < DM_KEPT; i++) {
     const int64_t there = kept->block[i].bytes;
-    if (kept->block[i].memory && there >= bytes && there - bytes <= bytes / SPARE &&
+    if (kept->block[i].memory && there >= bytes && there - bytes <= bytes / KEPT_MEMORY_SPARE &&
         (best < 0 || there < kept->block[best].bytes))
       best = i;
   }
@@ -37,7 +37,7 @@ static bool is_limited(void) {
 
 void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes) {
   const size_t size = (size_t)dm_round_up(bytes, DM_ALIGNMENT); /* as allocated */
-  for (int i = 0; i < DM_KEPT && bytes >= LEAST && !is_limited(); i++) {
+  for (int i = 0; i < DM_KEPT && bytes >= KEPT_MEMORY_LEAST && !is_limited(); i++) {
     if (kept->block[i].memory) continue;
     if (madvise(memory, size, MADV_FREE) != 0) break;
     kept->block[i].memory = memory;

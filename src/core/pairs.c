@@ -5,14 +5,14 @@
 #include "core/crew.h"
 #include "core/wide_vectors.h"
 
-typedef struct finishing {
+typedef struct pairs_finishing {
   dm_view c;
   const dm_pairs *pairs;
   const dm_pair_form *form;
-} finishing;
+} pairs_finishing;
 
-static dm_status finish_row(void *context, int64_t i) {
-  const finishing *f = context;
+static dm_status pairs_finish_row(void *context, int64_t i) {
+  const pairs_finishing *f = context;
   for (int64_t j = 0; j < f->c.cols; j++) {
     const dm_pair of = dm_pair_at(f->pairs, i, j);
     const double value = dm_pair_element(f->form, &of, dm_pair_is_same(f->pairs, i, j));
@@ -42,15 +42,15 @@ static float f32_at_most(double limit) {
 }
 
 void dm_correlate(dm_view c, int64_t row, int64_t col, double factor, bool diagonal) {
-  enum { RUN = 256 };
+  enum { PAIRS_RUN = 256 };
   const int64_t parts = dm_dtype_is_complex(c.dtype) ? 2 : 1;
-  double values[2 * RUN];
+  double values[2 * PAIRS_RUN];
   const bool may_skip = c.dtype == DM_F32 && c.col_stride == 1;
   const float most = f32_at_most(fabs(factor));
   bool within = false;
   for (int64_t i = 0; i < c.rows; i++)
-    for (int64_t j = 0; j < c.cols; j += RUN) {
-      const int64_t count = dm_min(RUN, c.cols - j), same = row + i - col - j;
+    for (int64_t j = 0; j < c.cols; j += PAIRS_RUN) {
+      const int64_t count = dm_min(PAIRS_RUN, c.cols - j), same = row + i - col - j;
       void *at = dm_view_at(c, i, j);
       if (may_skip) are_within(at, most, count, &within);
       if (within && !(diagonal && same >= 0 && same < count)) continue;
@@ -66,6 +66,6 @@ void dm_correlate(dm_view c, int64_t row, int64_t col, double factor, bool diago
 }
 
 dm_status dm_pairs_finish(int threads, dm_view c, const dm_pairs *pairs, const dm_pair_form *form) {
-  finishing f = {c, pairs, form};
-  return dm_fork_each(c.rows, threads, finish_row, &f);
+  pairs_finishing f = {c, pairs, form};
+  return dm_fork_each(c.rows, threads, pairs_finish_row, &f);
 }

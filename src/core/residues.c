@@ -33,8 +33,8 @@ static double approximately(const uint32_t limb[DM_LIMBS]) {
 }
 
 /* A multiple of P / p_x that is 1 modulo p_x. */
-static void weight_of(const uint32_t product[DM_LIMBS], uint32_t number,
-                      uint32_t weight[DM_LIMBS]) {
+static void residues_weight_of(const uint32_t product[DM_LIMBS], uint32_t number,
+                               uint32_t weight[DM_LIMBS]) {
   uint32_t copy[DM_LIMBS], by = 1;
   memcpy(weight, product, sizeof copy);
   divide_small(weight, number);
@@ -59,7 +59,7 @@ void dm_moduli_make(int count, dm_moduli *moduli) {
     moduli->inverse[x] = 1.0 / number;
     const int64_t rest = ((int64_t)1 << 39) % number;
     moduli->high[x] = (double)(2 * rest < number ? rest : rest - number);
-    weight_of(moduli->product, (uint32_t)number, moduli->weight[x]);
+    residues_weight_of(moduli->product, (uint32_t)number, moduli->weight[x]);
   }
   const double product = approximately(moduli->product);
   moduli->per_product = ldexp(1.0, 32 * (moduli->limbs - 1)) / product;

@@ -79,7 +79,7 @@ void dm_status_free(dm_status status) {
 
 enum { LONGEST = 255 };
 
-static int least(int a, int b, int c) {
+static int status_least(int a, int b, int c) {
   int smaller = a < b ? a : b;
   return smaller < c ? smaller : c;
 }
@@ -97,7 +97,7 @@ int dm_distance(const char *a, const char *b) {
     const int *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
     row[0] = (int)i;
     for (size_t j = 1; j <= columns; j++) {
-      row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+      row[j] = status_least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
     }

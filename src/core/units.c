@@ -11,7 +11,7 @@
 static const char prefixes[] = "kMGT";
 
 /* The factor of a suffix, or 0 for an unknown one. */
-static double factor_of(const char *suffix) {
+static double units_factor_of(const char *suffix) {
   size_t length = strlen(suffix);
   if (length > 0 && suffix[length - 1] == 'B') length--;
   if (length == 0) return 1.0;
@@ -33,7 +33,7 @@ bool dm_parse_count(const char *text, int64_t *value) {
     *value = whole;
     return true;
   }
-  double number = strtod(text, &end), factor = factor_of(end);
+  double number = strtod(text, &end), factor = units_factor_of(end);
   double product = number * factor;
   if (factor == 0.0 || !(product < 0x1p63) || product != floor(product)) return false;
   *value = (int64_t)product;

@@ -2,7 +2,7 @@
 
 #include "core/checked.h"
 
-enum { VECTOR = 16, LINE = 128, LONG_ROW = 2048 }; /* bytes */
+enum { VIEW_VECTOR = 16, VIEW_LINE = 128, LONG_ROW = 2048 }; /* bytes */
 
 dm_view dm_view_strided(void *base, dm_dtype dtype, dm_space space, int64_t rows, int64_t cols,
                         int64_t stride) {
@@ -25,7 +25,7 @@ void *dm_view_at(dm_view view, int64_t row, int64_t col) {
 }
 
 int64_t dm_device_row(int64_t bytes) {
-  return dm_round_up(bytes, bytes >= LONG_ROW ? LINE : VECTOR);
+  return dm_round_up(bytes, bytes >= LONG_ROW ? VIEW_LINE : VIEW_VECTOR);
 }
 
 int64_t dm_device_stride(int64_t cols, dm_dtype dtype) {

@@ -9,7 +9,7 @@ dm_side dm_axes_side(const dm_axes *axes, int side) {
                    .chunk = axes->chunk + first};
 }
 
-static int64_t product(const int64_t *list, int count) {
+static int64_t axes_product(const int64_t *list, int count) {
   int64_t size = 1;
   for (int i = 0; i < count; i++)
     if (dm_mul_overflows(size, list[i], &size)) return -1;
@@ -17,10 +17,10 @@ static int64_t product(const int64_t *list, int count) {
 }
 
 int64_t dm_side_size(dm_side side) {
-  return product(side.extent, side.count);
+  return axes_product(side.extent, side.count);
 }
 
-static void place_of(const int64_t *extent, int count, int64_t index, int64_t *place) {
+static void axes_place_of(const int64_t *extent, int count, int64_t index, int64_t *place) {
   for (int i = count - 1; i >= 0; i--) {
     place[i] = index % extent[i];
     index /= extent[i];
@@ -47,7 +47,7 @@ int64_t dm_axes_index(const dm_axes *axes, int axis, int count, int64_t row, int
 }
 
 void dm_side_place(dm_side side, int64_t index, int64_t *place) {
-  place_of(side.extent, side.count, index, place);
+  axes_place_of(side.extent, side.count, index, place);
 }
 
 void dm_line_clip(dm_line line, int64_t first, int64_t length, int64_t *from, int64_t *count) {
@@ -89,7 +89,7 @@ int64_t dm_side_chunks(dm_side side) {
 }
 
 int64_t dm_side_chunk_size(dm_side side) {
-  return product(side.chunk, side.count);
+  return axes_product(side.chunk, side.count);
 }
 
 /* Where chunk NUMBER begins, and how much of it is in the dataset. */
@@ -111,7 +111,7 @@ int64_t dm_side_chunk_start(dm_side side, int64_t number) {
 int64_t dm_side_chunk_elements(dm_side side, int64_t number, bool *partial) {
   int64_t first[DM_AXES], length[DM_AXES];
   corner_of(side, number, first, length);
-  const int64_t elements = product(length, side.count);
+  const int64_t elements = axes_product(length, side.count);
   *partial = elements < dm_side_chunk_size(side);
   return elements;
 }
@@ -137,8 +137,8 @@ bool dm_side_run(dm_side side, int64_t number, int64_t i, dm_stretch *run) {
   corner_of(side, number, first, length);
   while (outer > 0 && side.chunk[outer] == side.extent[outer]) outer--;
   outer = (int)dm_max(0, outer);
-  if (i >= product(length, outer)) return false;
-  place_of(length, outer, i, place);
+  if (i >= axes_product(length, outer)) return false;
+  axes_place_of(length, outer, i, place);
   *run = (dm_stretch){.length = 1};
   for (int a = 0; a < side.count; a++) {
     const int64_t at = a < outer ? place[a] : 0;

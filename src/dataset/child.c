@@ -19,14 +19,14 @@ enum {
   CPU_SECONDS = 10,
   WALL_SECONDS = 40,
   LONGEST_POLL = 3600,
-  MAGIC = 0x646d6a31
+  CHILD_MAGIC = 0x646d6a31
 };
 
 /* The child's first message; the result follows. */
-typedef struct answer {
+typedef struct child_answer {
   uint32_t magic, failed;
   dm_error error;
-} answer;
+} child_answer;
 
 #if !defined __SANITIZE_ADDRESS__
 /* Libraries of the parent may have reserved address space: the limit is on top of that. */
@@ -87,7 +87,7 @@ static _Noreturn void be_child(int fd, dm_child_work work, const void *argument,
                                int64_t bytes, const dm_child_tail *tail) {
   set_limits();
   dm_status status = work(argument, result);
-  answer first = {.magic = MAGIC, .failed = status != DM_OK};
+  child_answer first = {.magic = CHILD_MAGIC, .failed = status != DM_OK};
   if (status) first.error = *status;
   bool sent = send_all(fd, &first, sizeof first) && send_all(fd, result, (size_t)bytes);
   if (sent && tail) sent = send_tail(fd, status, tail, result);
@@ -95,7 +95,7 @@ static _Noreturn void be_child(int fd, dm_child_work work, const void *argument,
 }
 
 /* False: no more data before DEADLINE, or the child is gone. */
-static bool receive(int fd, void *data, size_t bytes, double deadline) {
+static bool child_receive(int fd, void *data, size_t bytes, double deadline) {
   for (char *at = data; bytes > 0;) {
     double left = deadline - dm_now();
     struct pollfd event = {.fd = fd, .events = POLLIN};
@@ -118,13 +118,13 @@ static bool receive_tail(int fd, dm_child_tail *tail, double deadline) {
   tail->memory = NULL;
   tail->bytes = 0;
   int64_t bytes;
-  if (!receive(fd, &bytes, sizeof bytes, deadline) || bytes < 0 || bytes > tail->limit)
+  if (!child_receive(fd, &bytes, sizeof bytes, deadline) || bytes < 0 || bytes > tail->limit)
     return false;
   if (bytes == 0) return true;
   tail->memory = malloc((size_t)bytes);
   if (!tail->memory) return false;
   tail->bytes = bytes;
-  if (receive(fd, tail->memory, (size_t)bytes, deadline)) return true;
+  if (child_receive(fd, tail->memory, (size_t)bytes, deadline)) return true;
   free(tail->memory);
   tail->memory = NULL;
   return false;
@@ -156,7 +156,7 @@ static dm_status why_silent(const dm_location *at, double seconds, bool ended, i
       "is its file system reachable? --hang-timeout states how long to wait");
 }
 
-static dm_status accept_error(const dm_location *at, const answer *first) {
+static dm_status accept_error(const dm_location *at, const child_answer *first) {
   dm_error error = first->error;
   error.message[sizeof error.message - 1] = error.hint[sizeof error.hint - 1] = '\0';
   error.place[sizeof error.place - 1] = '\0';
@@ -172,13 +172,13 @@ static dm_status accept_error(const dm_location *at, const answer *first) {
   return dm_status_copy(&error);
 }
 
-static dm_status listen(const dm_location *at, double seconds, pid_t pid, int fd, void *result,
-                        int64_t bytes, dm_child_tail *tail) {
+static dm_status child_listen(const dm_location *at, double seconds, pid_t pid, int fd,
+                              void *result, int64_t bytes, dm_child_tail *tail) {
   double deadline = dm_now() + seconds;
-  answer first = {0};
+  child_answer first = {0};
   memset(result, 0, (size_t)bytes);
-  bool heard = receive(fd, &first, sizeof first, deadline) && first.magic == MAGIC &&
-               receive(fd, result, (size_t)bytes, deadline) &&
+  bool heard = child_receive(fd, &first, sizeof first, deadline) && first.magic == CHILD_MAGIC &&
+               child_receive(fd, result, (size_t)bytes, deadline) &&
                (!tail || receive_tail(fd, tail, deadline));
   int how = 0;
   struct rusage usage = {0};
@@ -213,7 +213,7 @@ dm_status dm_child_run_within(const dm_location *at, double seconds, dm_child_wo
   }
   close(ends[1]);
   dm_status status =
-      listen(at, seconds > 0 ? seconds : WALL_SECONDS, pid, ends[0], result, bytes, tail);
+      child_listen(at, seconds > 0 ? seconds : WALL_SECONDS, pid, ends[0], result, bytes, tail);
   close(ends[0]);
   return status;
 }

@@ -113,20 +113,21 @@ static int64_t chunks_of(const dm_dataset *dataset) {
 }
 
 /* Whether SIZE bytes at OFFSET are inside of DATASET's file. */
-static bool is_inside(const dm_dataset *dataset, int64_t offset, int64_t size) {
+static bool chunk_facts_is_inside(const dm_dataset *dataset, int64_t offset, int64_t size) {
   return offset >= 0 && size > 0 && size <= INT32_MAX && size <= dataset->file_bytes &&
          offset <= dataset->file_bytes - size;
 }
 
-static dm_status find_place(const dm_dataset *dataset, hid_t set, dm_h5_observer *observer,
-                            int64_t number, dm_chunk_place *place) {
+static dm_status chunk_facts_find_place(const dm_dataset *dataset, hid_t set,
+                                        dm_h5_observer *observer, int64_t number,
+                                        dm_chunk_place *place) {
   const dm_axes axes = dm_dataset_axes(dataset);
   const dm_side down = dm_axes_side(&axes, 0), right = dm_axes_side(&axes, 1);
   const int64_t across = dm_side_chunks(right);
   *place = (dm_chunk_place){.row = dm_side_chunk_start(down, number / across),
                             .col = dm_side_chunk_start(right, number % across)};
   DM_TRY(dm_chunk_find(dataset, set, observer, place));
-  return is_inside(dataset, place->offset, place->bytes)
+  return chunk_facts_is_inside(dataset, place->offset, place->bytes)
              ? DM_OK
              : dm_fail_at(DM_E_INPUT, &dataset->at, "has no such chunk");
 }
@@ -153,7 +154,7 @@ void dm_few_chunks_find(dm_dataset *dataset, hid_t set, hid_t creation, dm_h5_ob
   if (chunks > DM_FEW_CHUNKS || !take_filters(&dataset->at, creation, &few)) return;
   for (int64_t i = 0; i < chunks; i++) {
     dm_chunk_place place;
-    dm_status status = find_place(dataset, set, observer, i, &place);
+    dm_status status = chunk_facts_find_place(dataset, set, observer, i, &place);
     if (status) { /* whoever reads it meets the error */
       dm_status_free(status);
       H5Eclear2(H5E_DEFAULT);
@@ -177,7 +178,7 @@ bool dm_few_chunks_are_sane(const dm_dataset *dataset) {
     if (few->step[i] < 0 || few->step[i] >= (int)DM_STEP_CODEC || few->shuffled_size[i] < 0)
       return false;
   for (int i = 0; i < few->chunks; i++)
-    if (!is_inside(dataset, few->offset[i], few->bytes[i])) return false;
+    if (!chunk_facts_is_inside(dataset, few->offset[i], few->bytes[i])) return false;
   return true;
 }
 

@@ -59,7 +59,7 @@ int64_t dm_chunk_filter_room(const dm_chunk_filter *filter, int64_t bytes) {
   return room;
 }
 
-static uint32_t fold(uint32_t sum) {
+static uint32_t chunk_filter_fold(uint32_t sum) {
   return (sum & 0xffff) + (sum >> 16);
 }
 
@@ -74,16 +74,16 @@ static uint32_t fletcher32(const unsigned char *data, int64_t bytes) {
       low += (uint32_t)data[0] << 8 | data[1];
       high += low;
     }
-    low = fold(low);
-    high = fold(high);
+    low = chunk_filter_fold(low);
+    high = chunk_filter_fold(high);
   }
   if (bytes % 2) {
     low += (uint32_t)data[0] << 8;
     high += low;
-    low = fold(low);
-    high = fold(high);
+    low = chunk_filter_fold(low);
+    high = chunk_filter_fold(high);
   }
-  return fold(high) << 16 | fold(low);
+  return chunk_filter_fold(high) << 16 | chunk_filter_fold(low);
 }
 
 /* Takes the checksum behind *length bytes of DATA from them. */
@@ -167,7 +167,7 @@ static dm_status inflate_all(bool gzip, const void *data, int64_t *length, void 
   return DM_OK;
 }
 
-static void exchange(void **a, void **b) {
+static void chunk_filter_exchange(void **a, void **b) {
   void *kept = *a;
   *a = *b;
   *b = kept;
@@ -191,7 +191,7 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
     case DM_STEP_DEFLATE:
     case DM_STEP_GZIP:
       DM_TRY(inflate_all(filter->step[i] == DM_STEP_GZIP, *data, &length, *spare, room));
-      exchange(data, spare);
+      chunk_filter_exchange(data, spare);
       break;
     case DM_STEP_CRC32C:
       DM_TRY(check_crc32c(*data, &length));
@@ -199,20 +199,20 @@ dm_status dm_chunk_filter_undo(const dm_chunk_filter *filter, uint32_t skipped, 
     case DM_STEP_TRANSPOSE:
       DM_TRY(check_length(length, bytes));
       dm_chunk_turn_back(&filter->order[i], *data, *spare);
-      exchange(data, spare);
+      chunk_filter_exchange(data, spare);
       break;
     case DM_STEP_LZF:
       DM_TRY(dm_chunk_lzf(*data, &length, *spare, room));
-      exchange(data, spare);
+      chunk_filter_exchange(data, spare);
       break;
     case DM_STEP_CODEC:
       DM_TRY(dm_codec_undo(&filter->codec[i], *data, &length, *spare, room));
-      exchange(data, spare);
+      chunk_filter_exchange(data, spare);
       break;
     case DM_STEP_SHUFFLE:
       if (filter->shuffled_size[i] <= 1) break;
       dm_chunk_unshuffle(*data, length, filter->shuffled_size[i], *spare);
-      exchange(data, spare);
+      chunk_filter_exchange(data, spare);
       break;
     }
   }

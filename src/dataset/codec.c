@@ -118,7 +118,7 @@ int64_t dm_codec_growth(const dm_codec *codec, int64_t bytes) {
   return in_blocks ? bytes / block * PER_BLOCK : 0;
 }
 
-static dm_status damaged(const char *name) {
+static dm_status codec_damaged(const char *name) {
   return dm_fail(DM_E_INPUT, "it is not valid %s data", name);
 }
 
@@ -192,12 +192,14 @@ static int64_t undo_lz4(const unsigned char *data, int64_t length, unsigned char
 
 /* The size is little-endian. */
 static int64_t undo_lz4_sized(const unsigned char *data, int64_t length, void *out, int64_t room) {
-  enum { SIZE = 4 };
+  enum { CODEC_SIZE = 4 };
   int64_t size = 0;
-  if (length < SIZE) return -1;
-  for (int i = SIZE - 1; i >= 0; i--) size = size << 8 | data[i];
-  return size > room || undo_lz4_block(NULL, data + SIZE, length - SIZE, out, size) != size ? -1
-                                                                                            : size;
+  if (length < CODEC_SIZE) return -1;
+  for (int i = CODEC_SIZE - 1; i >= 0; i--) size = size << 8 | data[i];
+  return size > room ||
+                 undo_lz4_block(NULL, data + CODEC_SIZE, length - CODEC_SIZE, out, size) != size
+             ? -1
+             : size;
 }
 
 static dm_status undo_bitshuffle(const dm_codec *codec, const void *data, int64_t length, void *out,
@@ -244,7 +246,7 @@ dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length
     DM_TRY(undo_bitshuffle(codec, data, *length, out, room, &made));
     break;
   }
-  if (made < 0) return damaged(names[codec->kind]);
+  if (made < 0) return codec_damaged(names[codec->kind]);
   *length = made;
   return DM_OK;
 }
@@ -314,10 +316,10 @@ void dm_chunk_shuffle(const unsigned char *data, int64_t length, int64_t size, u
   memcpy(out + count * size, data + count * size, (size_t)(length - count * size));
 }
 
-enum { HEADER = 12, DEFAULT_BYTES = 8192, LEAST_BLOCK = 128 };
+enum { CODEC_HEADER = 12, DEFAULT_BYTES = 8192, LEAST_BLOCK = 128 };
 
 /* Exchanges the bits of *A above SHIFT that MASK leaves there with those of *B. */
-DM_INLINE void exchange(uint64_t *a, uint64_t *b, int shift, uint64_t mask) {
+DM_INLINE void codec_exchange(uint64_t *a, uint64_t *b, int shift, uint64_t mask) {
   const uint64_t different = (*a >> shift ^ *b) & mask;
   *b ^= different;
   *a ^= different << shift;
@@ -325,38 +327,39 @@ DM_INLINE void exchange(uint64_t *a, uint64_t *b, int shift, uint64_t mask) {
 
 /* X[i] holds bit i of a byte of 64 elements, those of elements 8 j to 8 j + 7 in byte j; then X[i]
  * holds the whole bytes of elements i, 8 + i, ...: 8 transpositions of 8 x 8 bits at once. */
-DM_INLINE void transpose(uint64_t x[8]) {
-  for (int i = 0; i < 4; i++) exchange(&x[i], &x[i + 4], 4, 0x0f0f0f0f0f0f0f0f);
+DM_INLINE void codec_transpose(uint64_t x[8]) {
+  for (int i = 0; i < 4; i++) codec_exchange(&x[i], &x[i + 4], 4, 0x0f0f0f0f0f0f0f0f);
   for (int i = 0; i < 2; i++) {
-    exchange(&x[i], &x[i + 2], 2, 0x3333333333333333);
-    exchange(&x[i + 4], &x[i + 6], 2, 0x3333333333333333);
+    codec_exchange(&x[i], &x[i + 2], 2, 0x3333333333333333);
+    codec_exchange(&x[i + 4], &x[i + 6], 2, 0x3333333333333333);
   }
-  for (int i = 0; i < 8; i += 2) exchange(&x[i], &x[i + 1], 1, 0x5555555555555555);
+  for (int i = 0; i < 8; i += 2) codec_exchange(&x[i], &x[i + 1], 1, 0x5555555555555555);
 }
 
-enum { STEP = 32 }; /* bytes of each plane that are turned at a time: a wide vector */
+enum { CODEC_STEP = 32 }; /* bytes of each plane that are turned at a time: a wide vector */
 
-/* Turns STEP bytes of each of 8 planes, APART bytes apart, into the bytes of 8 * STEP elements.
- * Compilers make vectors of these loops. */
-DM_INLINE void turn(const unsigned char *planes, int64_t apart, unsigned char *restrict out) {
-  unsigned char bytes[8 * STEP];
-  for (int at = 0; at < STEP; at += 8) {
+/* Turns CODEC_STEP bytes of each of 8 planes, APART bytes apart, into the bytes of 8 * CODEC_STEP
+ * elements. Compilers make vectors of these loops. */
+DM_INLINE void codec_turn(const unsigned char *planes, int64_t apart, unsigned char *restrict out) {
+  unsigned char bytes[8 * CODEC_STEP];
+  for (int at = 0; at < CODEC_STEP; at += 8) {
     uint64_t x[8];
     for (int i = 0; i < 8; i++) memcpy(&x[i], planes + i * apart + at, 8);
-    transpose(x);
-    for (int i = 0; i < 8; i++) memcpy(bytes + i * STEP + at, &x[i], 8);
+    codec_transpose(x);
+    for (int i = 0; i < 8; i++) memcpy(bytes + i * CODEC_STEP + at, &x[i], 8);
   }
-  gather_bytes(bytes, STEP, 8, out);
+  gather_bytes(bytes, CODEC_STEP, 8, out);
 }
 
 /* 8 planes of ROW bytes each become the bytes of 8 * ROW elements. */
 DM_INLINE void turn_planes_loop(const unsigned char *planes, int64_t row, unsigned char *out) {
-  unsigned char few[8 * STEP] = {0}, turned[8 * STEP];
+  unsigned char few[8 * CODEC_STEP] = {0}, turned[8 * CODEC_STEP];
   int64_t at = 0;
-  for (; at + STEP <= row; at += STEP) turn(planes + at, row, out + 8 * at);
+  for (; at + CODEC_STEP <= row; at += CODEC_STEP) codec_turn(planes + at, row, out + 8 * at);
   if (at == row) return;
-  for (int i = 0; i < 8; i++) memcpy(few + i * STEP, planes + i * row + at, (size_t)(row - at));
-  turn(few, STEP, turned);
+  for (int i = 0; i < 8; i++)
+    memcpy(few + i * CODEC_STEP, planes + i * row + at, (size_t)(row - at));
+  codec_turn(few, CODEC_STEP, turned);
   memcpy(out + 8 * at, turned, (size_t)(8 * (row - at)));
 }
 
@@ -372,16 +375,16 @@ static void untangle(const unsigned char *planes, int64_t count, int64_t size, u
   if (size > 1) dm_chunk_unshuffle(bytes, count * size, size, out);
 }
 
-typedef struct blocks {
+typedef struct codec_blocks {
   dm_unpack_block *unpack;
   void *context;
   int64_t size, block;
   const unsigned char *data, *end;
   unsigned char *planes, *bytes; /* room for a block */
-} blocks;
+} codec_blocks;
 
 /* Unpacks the next block, of COUNT elements. */
-static bool undo_block(blocks *b, int64_t count, unsigned char *out) {
+static bool undo_block(codec_blocks *b, int64_t count, unsigned char *out) {
   const int64_t bytes = count * b->size;
   const unsigned char *planes = b->data;
   int64_t packed = bytes;
@@ -401,7 +404,7 @@ static bool undo_block(blocks *b, int64_t count, unsigned char *out) {
 }
 
 /* Whole blocks, then a shorter one, then elements that are stored as they are. */
-static bool undo_blocks(blocks *b, int64_t bytes, unsigned char *out) {
+static bool undo_blocks(codec_blocks *b, int64_t bytes, unsigned char *out) {
   int64_t left = bytes / b->size;
   while (left >= DM_BITS_TOGETHER) {
     const int64_t count = dm_min(b->block, left / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
@@ -421,16 +424,16 @@ static int64_t default_block(int64_t size) {
 dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, void *context, int64_t size, int64_t block,
                              const unsigned char *data, int64_t length, unsigned char *out,
                              int64_t room, int64_t *made) {
-  blocks b = {
+  codec_blocks b = {
       .unpack = unpack, .context = context, .size = size, .data = data, .end = data + length};
   uint64_t bytes = (uint64_t)length;
   b.block = block > 0 ? block : default_block(size);
   *made = -1;
   if (unpack) {
-    if (length < HEADER) return DM_OK;
+    if (length < CODEC_HEADER) return DM_OK;
     bytes = dm_big_endian(data, 8);
     b.block = (int64_t)dm_big_endian(data + 8, 4) / size;
-    b.data += HEADER;
+    b.data += CODEC_HEADER;
   }
   if (bytes > (uint64_t)room || (int64_t)bytes % size != 0 || b.block <= 0 ||
       b.block % DM_BITS_TOGETHER != 0)

@@ -10,29 +10,29 @@
 #include "core/checked.h"
 #include "dataset/genotypes.h"
 
-enum { FIRST_PLACES = 64, MOST_WORDS = 1 << 24 };
+enum { COMPOSITE_FIRST_PLACES = 64, MOST_WORDS = 1 << 24 };
 
 const dm_patch *dm_composite_patches(const dm_composite *composite) {
   return (const dm_patch *)(composite + 1);
 }
 
-static const uint64_t *words_of(const dm_composite *composite) {
+static const uint64_t *composite_words_of(const dm_composite *composite) {
   return (const uint64_t *)(dm_composite_patches(composite) + composite->patches);
 }
 
 static const dm_packed_dataset *packed_of(const dm_composite *composite) {
-  return (const dm_packed_dataset *)(words_of(composite) + composite->words);
+  return (const dm_packed_dataset *)(composite_words_of(composite) + composite->words);
 }
 
-static const char *names_of(const dm_composite *composite) {
+static const char *composite_names_of(const dm_composite *composite) {
   return (const char *)(packed_of(composite) + composite->sources);
 }
 
 void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *dataset) {
-  dm_dataset_unpack(&packed_of(composite)[i], names_of(composite), dataset);
+  dm_dataset_unpack(&packed_of(composite)[i], composite_names_of(composite), dataset);
   dataset->composite = NULL;
   dataset->centering = NULL;
-  dm_meaning_point(&dataset->meaning, words_of(composite));
+  dm_meaning_point(&dataset->meaning, composite_words_of(composite));
 }
 
 bool dm_composite_is_same(const dm_composite *a, const dm_composite *b) {
@@ -62,7 +62,8 @@ int64_t dm_composite_first(const dm_composite *composite, int64_t row) {
   return low;
 }
 
-static void shape_of(const dm_composite *composite, int64_t i, int64_t *rows, int64_t *cols) {
+static void composite_shape_of(const dm_composite *composite, int64_t i, int64_t *rows,
+                               int64_t *cols) {
   const char *rest = packed_of(composite)[i].rest;
   memcpy(rows, rest, sizeof *rows);
   memcpy(cols, rest + offsetof(dm_dataset, cols) - offsetof(dm_dataset, rows), sizeof *cols);
@@ -183,8 +184,8 @@ int64_t dm_dataset_chunks(const dm_dataset *d) {
 /* ---- checking ---- */
 
 /* Whether ROWS x COLS elements at (row, col) are inside of an extent. */
-static bool fits(int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t all_rows,
-                 int64_t all_cols) {
+static bool composite_fits(int64_t row, int64_t col, int64_t rows, int64_t cols, int64_t all_rows,
+                           int64_t all_cols) {
   return row >= 0 && col >= 0 && rows > 0 && cols > 0 && rows <= all_rows && cols <= all_cols &&
          row <= all_rows - rows && col <= all_cols - cols;
 }
@@ -194,14 +195,14 @@ static bool reaches(const dm_patch *p, int64_t tall, int64_t wide) {
   int64_t down, right;
   return p->row_step > 0 && p->col_step > 0 && !dm_mul_overflows(p->rows - 1, p->row_step, &down) &&
          !dm_mul_overflows(p->cols - 1, p->col_step, &right) && down < tall && right < wide &&
-         fits(p->source_row, p->source_col, down + 1, right + 1, tall, wide);
+         composite_fits(p->source_row, p->source_col, down + 1, right + 1, tall, wide);
 }
 
 /* Whether a name of less than DM_PATH characters begins at OFFSET. */
-static bool is_name(const dm_composite *composite, int64_t offset) {
+static bool composite_is_name(const dm_composite *composite, int64_t offset) {
   if (offset < 0 || offset >= composite->names) return false;
   const int64_t room = dm_min(DM_PATH, composite->names - offset);
-  return memchr(names_of(composite) + offset, '\0', (size_t)room) != NULL;
+  return memchr(composite_names_of(composite) + offset, '\0', (size_t)room) != NULL;
 }
 
 /* Whether all elements of SOURCE have finite factors there. */
@@ -235,7 +236,9 @@ static bool has_sane_sources(const dm_composite *composite,
   const dm_packed_dataset *list = packed_of(composite);
   for (int64_t i = 0; i < composite->sources; i++) {
     dm_dataset source;
-    if (!is_name(composite, list[i].file) || !is_name(composite, list[i].dataset)) return false;
+    if (!composite_is_name(composite, list[i].file) ||
+        !composite_is_name(composite, list[i].dataset))
+      return false;
     dm_composite_source(composite, i, &source);
     if (source.layout == DM_VIRTUAL || !accept(&source) || !has_sane_slices(composite, &source) ||
         !has_sane_mask(composite, &source))
@@ -251,8 +254,8 @@ static bool has_sane_patches(const dm_composite *composite, int64_t rows, int64_
     const dm_patch *p = &patch[i];
     int64_t tall, wide; /* the source */
     if (p->source < 0 || p->source >= composite->sources) return false;
-    shape_of(composite, p->source, &tall, &wide);
-    if (!fits(p->row, p->col, p->rows, p->cols, rows, cols) || !reaches(p, tall, wide) ||
+    composite_shape_of(composite, p->source, &tall, &wide);
+    if (!composite_fits(p->row, p->col, p->rows, p->cols, rows, cols) || !reaches(p, tall, wide) ||
         (i > 0 && p->row < patch[i - 1].row))
       return false;
     reach = dm_max(reach, p->row + p->rows);
@@ -293,7 +296,7 @@ void dm_composer_source(const dm_composer *composer, int64_t number, dm_dataset 
 }
 
 /* Makes room for COUNT elements of SIZE bytes. */
-static dm_status grow(void **list, int64_t count, int64_t *room, int64_t size) {
+static dm_status composite_grow(void **list, int64_t count, int64_t *room, int64_t size) {
   if (count <= *room) return DM_OK;
   const int64_t more = dm_max(count, dm_max(16, 2 * *room));
   void *memory = realloc(*list, (size_t)(more * size));
@@ -316,8 +319,8 @@ static bool is_source(const dm_composer *composer, int64_t number, const dm_loca
 }
 
 /* The slot of the source, or the free slot for it. */
-static int64_t *slot_of(const dm_composer *composer, const dm_location *at, dm_vector vector,
-                        const dm_axes *axes) {
+static int64_t *composite_slot_of(const dm_composer *composer, const dm_location *at,
+                                  dm_vector vector, const dm_axes *axes) {
   static const dm_axes none;
   if (!axes) axes = &none;
   uint64_t key = XXH3_64bits(at->file, strlen(at->file));
@@ -330,19 +333,19 @@ static int64_t *slot_of(const dm_composer *composer, const dm_location *at, dm_v
 
 int64_t dm_composer_find(const dm_composer *composer, const dm_location *at, dm_vector vector,
                          const dm_axes *axes) {
-  return composer->places > 0 ? *slot_of(composer, at, vector, axes) - 1 : -1;
+  return composer->places > 0 ? *composite_slot_of(composer, at, vector, axes) - 1 : -1;
 }
 
 static dm_status grow_table(dm_composer *composer) {
   if (composer->sources < composer->places / 2) return DM_OK;
   free(composer->table);
   composer->table = NULL;
-  composer->places = dm_max(FIRST_PLACES, 2 * composer->places);
+  composer->places = dm_max(COMPOSITE_FIRST_PLACES, 2 * composer->places);
   DM_TRY(dm_buffer_table(composer->places, &composer->table));
   for (int64_t i = 0; i < composer->sources; i++) {
     dm_dataset source;
     dm_composer_source(composer, i, &source);
-    *slot_of(composer, &source.at, source.vector, &source.axes) = i + 1;
+    *composite_slot_of(composer, &source.at, source.vector, &source.axes) = i + 1;
   }
   return DM_OK;
 }
@@ -353,8 +356,8 @@ static dm_status add_words(dm_composer *composer, const void *words, int64_t cou
   if (count == 0) return DM_OK;
   if (count > MOST_WORDS - composer->words)
     return dm_fail(DM_E_INPUT, "has masks and factors of more than %d MiB", MOST_WORDS >> 17);
-  DM_TRY(grow((void **)&composer->word, composer->words + count, &composer->word_room,
-              sizeof *composer->word));
+  DM_TRY(composite_grow((void **)&composer->word, composer->words + count, &composer->word_room,
+                        sizeof *composer->word));
   memcpy(composer->word + composer->words, words, (size_t)count * sizeof *composer->word);
   composer->words += count;
   return DM_OK;
@@ -376,12 +379,12 @@ dm_status dm_composer_add_source(dm_composer *composer, const dm_dataset *datase
   if (composer->sources == DM_COMPOSITE_SOURCES)
     return dm_fail(DM_E_INPUT, "has more than %d sources", DM_COMPOSITE_SOURCES);
   DM_TRY(grow_table(composer));
-  DM_TRY(grow((void **)&composer->source, composer->sources + 1, &composer->source_room,
-              sizeof *composer->source));
-  DM_TRY(grow((void **)&composer->names, used, &composer->names_room, 1));
+  DM_TRY(composite_grow((void **)&composer->source, composer->sources + 1, &composer->source_room,
+                        sizeof *composer->source));
+  DM_TRY(composite_grow((void **)&composer->names, used, &composer->names_room, 1));
   DM_TRY(add_meaning(composer, &added.meaning));
   *number = composer->sources;
-  *slot_of(composer, &source->at, source->vector, &source->axes) = *number + 1;
+  *composite_slot_of(composer, &source->at, source->vector, &source->axes) = *number + 1;
   dm_dataset_pack(source, composer->names, composer->names_used, &composer->source[*number]);
   composer->sources++;
   composer->names_used = used;
@@ -392,8 +395,8 @@ dm_status dm_composer_add_patch(dm_composer *composer, const dm_patch *patch) {
   if (composer->patches == DM_COMPOSITE_PATCHES)
     return dm_fail(DM_E_INPUT, "consists of more than %d rectangles of its sources",
                    DM_COMPOSITE_PATCHES);
-  DM_TRY(grow((void **)&composer->patch, composer->patches + 1, &composer->patch_room,
-              sizeof *composer->patch));
+  DM_TRY(composite_grow((void **)&composer->patch, composer->patches + 1, &composer->patch_room,
+                        sizeof *composer->patch));
   dm_patch *new = &composer->patch[composer->patches++];
   *new = *patch;
   new->row_step = dm_max(1, patch->row_step);
@@ -454,7 +457,7 @@ dm_status dm_composer_add_part(dm_composer *composer, const dm_dataset *whole,
                  "only a virtual dataset that is read as a whole has the fill value there");
 }
 
-static int by_place(const void *a, const void *b) {
+static int composite_by_place(const void *a, const void *b) {
   const dm_patch *x = a, *y = b;
   if (x->row != y->row) return x->row < y->row ? -1 : 1;
   return x->col < y->col ? -1 : x->col > y->col;
@@ -500,10 +503,10 @@ static dm_status cover_by(row_cover *cover, const dm_patch *patch) {
 }
 
 /* Sorts the patches, and checks that they do not overlap. */
-static dm_status arrange(dm_composer *composer) {
+static dm_status composite_arrange(dm_composer *composer) {
   row_cover cover = {NULL, 0};
   if (composer->patches == 0) return DM_OK;
-  qsort(composer->patch, (size_t)composer->patches, sizeof *composer->patch, by_place);
+  qsort(composer->patch, (size_t)composer->patches, sizeof *composer->patch, composite_by_place);
   DM_TRY(dm_buffer_table(composer->patches, &cover.list));
   dm_status status = DM_OK;
   int64_t reach = 0;
@@ -525,7 +528,7 @@ static dm_status check_extents(const dm_composer *composer, int64_t rows, int64_
     dm_dataset s;
     char name[DM_NAME];
     dm_composer_source(composer, p->source, &s);
-    if (!fits(p->row, p->col, p->rows, p->cols, rows, cols))
+    if (!composite_fits(p->row, p->col, p->rows, p->cols, rows, cols))
       return dm_fail(DM_E_INPUT, "maps elements outside of its own shape");
     if (!reaches(p, s.rows, s.cols))
       return dm_fail(DM_E_INPUT, "maps elements that its source %s, %lld x %lld, does not have",
@@ -538,7 +541,7 @@ static dm_status check_extents(const dm_composer *composer, int64_t rows, int64_
 dm_status dm_composer_finish(dm_composer *composer, int64_t rows, int64_t cols,
                              dm_composite **composite) {
   int64_t missing;
-  DM_TRY(arrange(composer));
+  DM_TRY(composite_arrange(composer));
   DM_TRY(check_extents(composer, rows, cols, &missing));
   const dm_composite head = {.patches = composer->patches,
                              .sources = composer->sources,

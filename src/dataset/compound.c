@@ -8,18 +8,18 @@
 
 enum { GATHERED = 1024 /* numbers that are converted at a time */ };
 
-static bool is_same_kind(const dm_field *a, const dm_field *b) {
+static bool compound_is_same_kind(const dm_field *a, const dm_field *b) {
   return a->type == b->type && a->swapped == b->swapped;
 }
 
 bool dm_compound_add(dm_compound *r, dm_field field) {
   dm_field *last = r->count > 0 ? &r->field[r->count - 1] : NULL;
-  if (field.count == 1 && last && is_same_kind(last, &field)) {
+  if (field.count == 1 && last && compound_is_same_kind(last, &field)) {
     const int32_t apart = field.offset - last->offset;
     if (last->count == 1 && apart > 0) last->stride = apart;
     if (apart == last->count * last->stride) return ++last->count, true;
   }
-  if (last && is_same_kind(last, &field) && field.stride == last->stride &&
+  if (last && compound_is_same_kind(last, &field) && field.stride == last->stride &&
       field.offset == last->offset + last->count * last->stride) {
     last->count += field.count;
     return true;

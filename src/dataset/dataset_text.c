@@ -67,7 +67,7 @@ void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t 
 }
 
 /* Appends to TEXT, which stays terminated. */
-static void append(char *text, int64_t size, int64_t *used, const char *more) {
+static void dataset_text_append(char *text, int64_t size, int64_t *used, const char *more) {
   if (*used < size) *used += snprintf(text + *used, (size_t)(size - *used), "%s", more);
 }
 
@@ -84,35 +84,36 @@ void dm_dataset_describe(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const layouts[] = {"contiguous", "chunked", "compact", "virtual"};
   int64_t used = 0;
   if (dataset->composite && dataset->composite->sources == 0) {
-    append(text, size, &used, "one number for all elements");
+    dataset_text_append(text, size, &used, "one number for all elements");
     return;
   }
-  append(text, size, &used, layouts[dataset->layout]);
+  dataset_text_append(text, size, &used, layouts[dataset->layout]);
   if (dataset->layout == DM_CHUNKED) {
     char shape[64];
     snprintf(shape, sizeof shape, " %lld x %lld", (long long)dataset->chunk_rows,
              (long long)dataset->chunk_cols);
-    append(text, size, &used, shape);
+    dataset_text_append(text, size, &used, shape);
   }
   if (dataset->composite) {
     char count[64];
     const long long sources = dataset->composite->sources;
     snprintf(count, sizeof count, ", %lld source%s", sources, sources == 1 ? "" : "s");
-    append(text, size, &used, count);
+    dataset_text_append(text, size, &used, count);
   }
   for (const dm_filter *f = dm_filters; f->flag; f++) {
     if (!(dataset->filters & f->flag)) continue;
-    append(text, size, &used, ", ");
-    append(text, size, &used, f->name);
+    dataset_text_append(text, size, &used, ", ");
+    dataset_text_append(text, size, &used, f->name);
   }
-  if (dataset->filters & DM_FILTER_OTHER) append(text, size, &used, ", other filters");
+  if (dataset->filters & DM_FILTER_OTHER) dataset_text_append(text, size, &used, ", other filters");
   if (dataset->zarr)
-    append(text, size, &used, ", of Zarr");
+    dataset_text_append(text, size, &used, ", of Zarr");
   else if (!dataset->at.dataset[0] && !dataset->stack)
-    append(text, size, &used,
-           dataset->genotypes ? ", 2 bits each, in a file of PLINK" : " in a file of NumPy");
-  if (dataset->by_columns) append(text, size, &used, ", by columns");
-  if (dataset->swapped) append(text, size, &used, ", other byte order");
+    dataset_text_append(text, size, &used,
+                        dataset->genotypes ? ", 2 bits each, in a file of PLINK"
+                                           : " in a file of NumPy");
+  if (dataset->by_columns) dataset_text_append(text, size, &used, ", by columns");
+  if (dataset->swapped) dataset_text_append(text, size, &used, ", other byte order");
   if (dataset->layout != DM_VIRTUAL && dataset->stored_bytes == 0)
-    append(text, size, &used, ", no data");
+    dataset_text_append(text, size, &used, ", no data");
 }

@@ -25,7 +25,7 @@ static dm_status unlike(const dm_dataset *a, const dm_dataset *b) {
       "they must be equal, or 1, or absent, as in NumPy's matmul");
 }
 
-static dm_status broadcast(const dm_dataset *a, const dm_dataset *b, dm_leads *leads) {
+static dm_status entries_broadcast(const dm_dataset *a, const dm_dataset *b, dm_leads *leads) {
   const dm_leads *longer = a->leads.count > b->leads.count ? &a->leads : &b->leads;
   int64_t entries = 1;
   *leads = *longer;
@@ -52,7 +52,7 @@ static int64_t entry_for(const dm_leads *own, const dm_leads *of_c, int64_t e) {
 }
 
 /* Entries side by side are one below the other once they are transposed. */
-static dm_status compose(dm_dataset *d, bool turned, const dm_leads *order) {
+static dm_status entries_compose(dm_dataset *d, bool turned, const dm_leads *order) {
   const int64_t count = dm_leads_entries(order), own = dm_leads_entries(&d->leads);
   const int64_t rows = d->rows / own, cols = d->cols;
   dm_dataset whole = *d;
@@ -84,19 +84,19 @@ static dm_status compose(dm_dataset *d, bool turned, const dm_leads *order) {
   return dm_file_named(status, &whole.at);
 }
 
-static dm_status arrange(dm_dataset *d, bool turned, const dm_leads *order) {
+static dm_status entries_arrange(dm_dataset *d, bool turned, const dm_leads *order) {
   const int64_t count = dm_leads_entries(order);
   const bool in_order = dm_leads_entries(&d->leads) == count;
-  return in_order && (count == 1 || !turned) ? DM_OK : compose(d, turned, order);
+  return in_order && (count == 1 || !turned) ? DM_OK : entries_compose(d, turned, order);
 }
 
 dm_status dm_entries_arrange(dm_dataset *a, bool a_turned, dm_dataset *b, bool b_turned,
                              dm_leads *leads) {
-  DM_TRY(broadcast(a, b, leads));
+  DM_TRY(entries_broadcast(a, b, leads));
   const bool one_b = dm_leads_entries(&b->leads) == 1;
   if (leads->count == 0) return DM_OK;
-  DM_TRY(arrange(a, a_turned, leads));
-  if (!one_b) DM_TRY(arrange(b, b_turned, leads));
+  DM_TRY(entries_arrange(a, a_turned, leads));
+  if (!one_b) DM_TRY(entries_arrange(b, b_turned, leads));
   a->batch = b->batch = one_b ? 1 : dm_leads_entries(leads);
   return DM_OK;
 }

@@ -19,7 +19,7 @@
 static const struct {
   uint32_t magic;
   const char *name;
-} kinds[] = {
+} file_system_kinds[] = {
     {0xEF53, "ext4"},         {0x58465342, "xfs"},       {0x9123683E, "btrfs"},
     {0x2FC12FC1, "zfs"},      {0xF2F52010, "f2fs"},      {0x01021994, "tmpfs"},
     {0x858458F6, "ramfs"},    {0x794C7630, "overlayfs"}, {0x6969, "nfs"},
@@ -36,8 +36,9 @@ char *dm_file_file_system(const char *path, char text[DM_FILE_SYSTEM]) {
   if (statfs(path, &found) != 0) return text;
   const uint32_t magic = (uint32_t)found.f_type;
   snprintf(text, DM_FILE_SYSTEM, "0x%x", magic);
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-    if (kinds[i].magic == magic) snprintf(text, DM_FILE_SYSTEM, "%s", kinds[i].name);
+  for (size_t i = 0; i < sizeof file_system_kinds / sizeof file_system_kinds[0]; i++)
+    if (file_system_kinds[i].magic == magic)
+      snprintf(text, DM_FILE_SYSTEM, "%s", file_system_kinds[i].name);
   return text;
 }
 
@@ -55,20 +56,20 @@ int64_t dm_file_read_at(int fd, void *to, int64_t size, int64_t at) {
 
 /* ---- syncing ---- */
 
-enum { PIECE = 64 << 20 }; /* bytes */
+enum { FILE_SYSTEM_PIECE = 64 << 20 }; /* bytes */
 
-static const unsigned begin = SYNC_FILE_RANGE_WRITE, complete = SYNC_FILE_RANGE_WAIT_BEFORE |
-                                                                SYNC_FILE_RANGE_WRITE |
-                                                                SYNC_FILE_RANGE_WAIT_AFTER;
+static const unsigned file_system_begin = SYNC_FILE_RANGE_WRITE,
+                      file_system_complete = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                             SYNC_FILE_RANGE_WAIT_AFTER;
 
 /* Starts writing the next piece while waiting for the current one. fsync does not repeat errors
  * reported here. */
 static int sync_data(int fd, const dm_keepalive *keepalive) {
   struct stat info;
   if (fstat(fd, &info) < 0) return errno;
-  for (int64_t at = 0; at < info.st_size; at += PIECE) {
-    (void)!sync_file_range(fd, at + PIECE, PIECE, begin);
-    if (sync_file_range(fd, at, PIECE, complete) < 0) {
+  for (int64_t at = 0; at < info.st_size; at += FILE_SYSTEM_PIECE) {
+    (void)!sync_file_range(fd, at + FILE_SYSTEM_PIECE, FILE_SYSTEM_PIECE, file_system_begin);
+    if (sync_file_range(fd, at, FILE_SYSTEM_PIECE, file_system_complete) < 0) {
       const bool unknown = errno == ENOSYS || errno == EINVAL || errno == ESPIPE;
       return unknown || errno == EOPNOTSUPP ? 0 : errno;
     }
@@ -107,20 +108,20 @@ dm_status dm_folder_sync_name(const dm_location *at) {
 
 /* ---- what is in memory ---- */
 
-enum { SAMPLES = 64, SAMPLE = 1 << 20, PAGE = 4096 };
+enum { SAMPLES = 64, FILE_SYSTEM_SAMPLE = 1 << 20, FILE_SYSTEM_PAGE = 4096 };
 
 /* In linux/mman.h since 6.5. */
 enum { CACHESTAT = 451 };
 typedef struct range {
   uint64_t offset, length;
 } range;
-typedef struct counts {
+typedef struct file_system_counts {
   uint64_t cached, dirty, writeback, evicted, recently_evicted;
-} counts;
+} file_system_counts;
 
 static bool count_pages(int fd, int64_t first_byte, int64_t bytes, int64_t *pages) {
   range where = {(uint64_t)first_byte, (uint64_t)bytes};
-  counts found = {0};
+  file_system_counts found = {0};
   if (syscall(CACHESTAT, fd, &where, &found, 0) != 0) return false;
   *pages += (int64_t)found.cached;
   return true;
@@ -128,26 +129,28 @@ static bool count_pages(int fd, int64_t first_byte, int64_t bytes, int64_t *page
 
 /* For older kernels, which only report to the owner of a file. */
 static bool count_resident(int fd, int64_t first_byte, int64_t bytes, int64_t *pages) {
-  unsigned char resident[SAMPLE / PAGE];
+  unsigned char resident[FILE_SYSTEM_SAMPLE / FILE_SYSTEM_PAGE];
   void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, first_byte);
   if (map == MAP_FAILED) return false;
   const bool known = mincore(map, (size_t)bytes, resident) == 0;
-  for (int64_t i = 0; known && i < dm_ceil_div(bytes, PAGE); i++) *pages += resident[i] & 1;
+  for (int64_t i = 0; known && i < dm_ceil_div(bytes, FILE_SYSTEM_PAGE); i++)
+    *pages += resident[i] & 1;
   (void)munmap(map, (size_t)bytes);
   return known;
 }
 
 static double cached_part(int fd, const struct stat *info) {
-  const int64_t size = (int64_t)info->st_size, samples = dm_min(SAMPLES, dm_ceil_div(size, SAMPLE));
+  const int64_t size = (int64_t)info->st_size,
+                samples = dm_min(SAMPLES, dm_ceil_div(size, FILE_SYSTEM_SAMPLE));
   const bool owner = info->st_uid == geteuid() || geteuid() == 0;
   int64_t pages = 0, asked = 0;
   for (int64_t i = 0; i < samples; i++) {
-    const int64_t first_byte = i * (size / samples) / PAGE * PAGE;
-    const int64_t bytes = dm_min(SAMPLE, size - first_byte);
+    const int64_t first_byte = i * (size / samples) / FILE_SYSTEM_PAGE * FILE_SYSTEM_PAGE;
+    const int64_t bytes = dm_min(FILE_SYSTEM_SAMPLE, size - first_byte);
     if (!count_pages(fd, first_byte, bytes, &pages) &&
         !(owner && count_resident(fd, first_byte, bytes, &pages)))
       return 0;
-    asked += dm_ceil_div(bytes, PAGE);
+    asked += dm_ceil_div(bytes, FILE_SYSTEM_PAGE);
   }
   return asked > 0 ? (double)pages / (double)asked : 0;
 }

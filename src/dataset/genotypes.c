@@ -6,9 +6,10 @@
 #define CODE(b, i) ((b) >> 2 * (i)&3)
 #define ONE(b, i)                                                                                  \
   (CODE(b, i) == 0 ? 2 : CODE(b, i) == 1 ? DM_GENOTYPE_MISSING : CODE(b, i) == 2 ? 1 : 0)
-#define FOUR(b)                                                                                    \
+#define GENOTYPES_FOUR(b)                                                                          \
   { ONE(b, 0), ONE(b, 1), ONE(b, 2), ONE(b, 3) }
-#define BYTES_4(b) FOUR(b), FOUR((b) + 1), FOUR((b) + 2), FOUR((b) + 3)
+#define BYTES_4(b)                                                                                 \
+  GENOTYPES_FOUR(b), GENOTYPES_FOUR((b) + 1), GENOTYPES_FOUR((b) + 2), GENOTYPES_FOUR((b) + 3)
 #define BYTES_16(b) BYTES_4(b), BYTES_4((b) + 4), BYTES_4((b) + 8), BYTES_4((b) + 12)
 #define BYTES_64(b) BYTES_16(b), BYTES_16((b) + 16), BYTES_16((b) + 32), BYTES_16((b) + 48)
 

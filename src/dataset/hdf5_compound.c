@@ -9,20 +9,20 @@
 #include "dataset/hdf5_type.h"
 #include "dataset/hdf5_use.h"
 
-enum { DEEP = 8, PAIR_NAMES = 96 };
+enum { HDF5_COMPOUND_DEEP = 8, PAIR_NAMES = 96 };
 
 /* What was found so far. */
-typedef struct scan {
+typedef struct hdf5_compound_scan {
   dm_compound compound;
   bool real, complex; /* it has such numbers */
   bool other;         /* ... or others, or none */
   bool room;          /* false: they lie in too many ways */
-} scan;
+} hdf5_compound_scan;
 
-static void scan_type(scan *s, hid_t type, int64_t offset, int depth);
+static void scan_type(hdf5_compound_scan *s, hid_t type, int64_t offset, int depth);
 
-static void scan_reals(scan *s, int64_t offset, int64_t stride, int64_t count, dm_dtype type,
-                       bool swapped) {
+static void scan_reals(hdf5_compound_scan *s, int64_t offset, int64_t stride, int64_t count,
+                       dm_dtype type, bool swapped) {
   const dm_field f = {(int32_t)offset, (int32_t)stride, (int32_t)count, (int16_t)type,
                       (int16_t)swapped};
   s->room &= offset <= DM_COMPOUND_BYTES && stride <= DM_COMPOUND_BYTES &&
@@ -35,8 +35,8 @@ static bool is_number(hid_t type, dm_dtype *dtype, bool *swapped) {
   return dm_h5_read_type(type, false, dtype, swapped, text);
 }
 
-static void scan_number(scan *s, int64_t offset, int64_t apart, int64_t count, dm_dtype type,
-                        bool swapped) {
+static void scan_number(hdf5_compound_scan *s, int64_t offset, int64_t apart, int64_t count,
+                        dm_dtype type, bool swapped) {
   const bool complex = dm_dtype_is_complex(type);
   const dm_dtype real = dm_dtype_real(type);
   const int64_t half = dm_dtype_size(real);
@@ -50,7 +50,7 @@ static void scan_number(scan *s, int64_t offset, int64_t apart, int64_t count, d
     scan_reals(s, offset + i * apart, half, 2, real, swapped);
 }
 
-static int64_t elements_of(hid_t array) {
+static int64_t hdf5_compound_elements_of(hid_t array) {
   hsize_t dims[H5S_MAX_RANK];
   int64_t count = 1;
   const int rank = H5Tget_array_ndims(array);
@@ -60,9 +60,9 @@ static int64_t elements_of(hid_t array) {
   return count > DM_COMPOUND_BYTES ? -1 : count;
 }
 
-static void scan_array(scan *s, hid_t type, int64_t offset, int depth) {
+static void scan_array(hdf5_compound_scan *s, hid_t type, int64_t offset, int depth) {
   DM_H5_HELD const hid_t base = H5Tget_super(type);
-  const int64_t count = elements_of(type);
+  const int64_t count = hdf5_compound_elements_of(type);
   dm_dtype dtype;
   bool swapped;
   if (base < 0 || count < 1) {
@@ -113,7 +113,8 @@ static bool is_pair(hid_t type, dm_dtype *dtype, bool *swapped) {
   return of[0] == of[1] && turned[0] == turned[1];
 }
 
-static void scan_pair(scan *s, hid_t type, int64_t offset, dm_dtype part, bool swapped) {
+static void scan_pair(hdf5_compound_scan *s, hid_t type, int64_t offset, dm_dtype part,
+                      bool swapped) {
   unsigned real;
   s->complex = true;
   if (!has_names_of_parts(type, &real)) s->compound.pairs = 1;
@@ -122,7 +123,7 @@ static void scan_pair(scan *s, hid_t type, int64_t offset, dm_dtype part, bool s
                part, swapped);
 }
 
-static void scan_compound(scan *s, hid_t type, int64_t offset, int depth) {
+static void scan_compound(hdf5_compound_scan *s, hid_t type, int64_t offset, int depth) {
   const int members = H5Tget_nmembers(type);
   dm_dtype part;
   unsigned real;
@@ -141,15 +142,15 @@ static void scan_compound(scan *s, hid_t type, int64_t offset, int depth) {
   s->other |= members < 1;
 }
 
-static void scan_type(scan *s, hid_t type, int64_t offset, int depth) {
+static void scan_type(hdf5_compound_scan *s, hid_t type, int64_t offset, int depth) {
   const H5T_class_t kind = H5Tget_class(type);
   dm_dtype dtype;
   bool swapped;
   if (is_number(type, &dtype, &swapped))
     scan_number(s, offset, (int64_t)H5Tget_size(type), 1, dtype, swapped);
-  else if (kind == H5T_ARRAY && depth < DEEP)
+  else if (kind == H5T_ARRAY && depth < HDF5_COMPOUND_DEEP)
     scan_array(s, type, offset, depth);
-  else if (kind == H5T_COMPOUND && depth < DEEP)
+  else if (kind == H5T_COMPOUND && depth < HDF5_COMPOUND_DEEP)
     scan_compound(s, type, offset, depth);
   else
     s->other = true;
@@ -160,7 +161,7 @@ static void scan_type(scan *s, hid_t type, int64_t offset, int depth) {
 /* Opens the member of the compound TYPE that NAME, "a.b" for b in a, names, and adds where it is to
  * *offset; negative: there is none. */
 static hid_t open_member(hid_t type, const char *name, int64_t *offset, int depth) {
-  if (H5Tget_class(type) != H5T_COMPOUND || depth > DEEP) return -1;
+  if (H5Tget_class(type) != H5T_COMPOUND || depth > HDF5_COMPOUND_DEEP) return -1;
   const int members = H5Tget_nmembers(type);
   for (int i = 0; i < members; i++) {
     char *own = H5Tget_member_name(type, (unsigned)i);
@@ -188,7 +189,7 @@ static bool is_type_of_parts(dm_dtype part, dm_dtype *complex) {
 }
 
 /* The type of all numbers that S found: *type; false: complex ones of such parts are not read. */
-static bool type_of(const scan *s, dm_dtype *type) {
+static bool hdf5_compound_type_of(const hdf5_compound_scan *s, dm_dtype *type) {
   *type = (dm_dtype)s->compound.field[0].type;
   for (int i = 1; i < s->compound.count; i++)
     *type = dm_compound_common(*type, (dm_dtype)s->compound.field[i].type);
@@ -201,12 +202,13 @@ void dm_h5_list_members(hid_t type, char *text, size_t size) {
   text[0] = '\0';
   for (int i = 0; i < members; i++) {
     DM_H5_HELD const hid_t member = H5Tget_member_type(type, (unsigned)i);
-    scan s = {.room = true};
+    hdf5_compound_scan s = {.room = true};
     char entry[160] = "", *name = H5Tget_member_name(type, (unsigned)i);
     dm_dtype dtype;
     if (member >= 0 && name) scan_type(&s, member, 0, 0);
     const int64_t reals = dm_compound_reals(&s.compound), each = s.complex ? 2 : 1;
-    if (reals > 0 && !s.other && s.room && type_of(&s, &dtype) && strlen(name) < 100) {
+    if (reals > 0 && !s.other && s.room && hdf5_compound_type_of(&s, &dtype) &&
+        strlen(name) < 100) {
       if (reals == each)
         snprintf(entry, sizeof entry, "%s%s (%s)", used ? ", " : "", name, dm_dtype_name(dtype));
       else
@@ -253,7 +255,7 @@ static dm_status has_no_numbers(const dm_location *at, hid_t type, int rank) {
 /* ---- the matrix ---- */
 
 /* The axes of the array TYPE, or of the members of a compound; false: too many. */
-static bool lay_inside(hid_t type, const scan *s, dm_compound *record) {
+static bool lay_inside(hid_t type, const hdf5_compound_scan *s, dm_compound *record) {
   hsize_t dims[H5S_MAX_RANK];
   const int64_t numbers = dm_compound_reals(&s->compound) / (s->complex ? 2 : 1);
   const int rank = H5Tget_class(type) == H5T_ARRAY ? H5Tget_array_ndims(type) : 0;
@@ -271,7 +273,7 @@ static bool lay_inside(hid_t type, const scan *s, dm_compound *record) {
 dm_status dm_h5_read_compound(const dm_trust *trust, hid_t type, int rank, dm_dataset *find) {
   const dm_location *at = &find->at;
   const int32_t path = find->compound.path;
-  scan s = {.room = true};
+  hdf5_compound_scan s = {.room = true};
   int64_t offset = 0;
   const size_t bytes = H5Tget_size(type);
   dm_dtype part;
@@ -302,7 +304,7 @@ dm_status dm_h5_read_compound(const dm_trust *trust, hid_t type, int rank, dm_da
                               "its members lie in its elements in more than %d different ways",
                               (int)DM_FIELDS),
                    "name one of them: '%.300s:%.200s.MEMBER'", at->file, at->dataset);
-  if (!type_of(&s, &find->dtype))
+  if (!hdf5_compound_type_of(&s, &find->dtype))
     return dm_fail_at(DM_E_INPUT, at, "its complex numbers have parts of 64-bit integers");
   if (!lay_inside(of, &s, &s.compound))
     return dm_fail_at(DM_E_INPUT, at, "has arrays of more than %d dimensions", (int)DM_INNER);

@@ -20,11 +20,12 @@ typedef struct observed_file {
   dm_h5_observer observer;
 } observed_file;
 
-static H5FD_t *inner_of(const H5FD_t *file) {
+static H5FD_t *hdf5_driver_inner_of(const H5FD_t *file) {
   return ((const observed_file *)file)->inner;
 }
 
-static H5FD_t *open_observed(const char *name, unsigned flags, hid_t access, haddr_t most) {
+static H5FD_t *hdf5_driver_open_observed(const char *name, unsigned flags, hid_t access,
+                                         haddr_t most) {
   const settings *set = H5Pget_driver_info(access);
   if (flags & H5F_ACC_RDWR) return NULL;
   observed_file *new = calloc(1, sizeof *new);
@@ -44,28 +45,28 @@ static H5FD_t *open_observed(const char *name, unsigned flags, hid_t access, had
 /* Closing clears HDF5's error stack, which may say why the file could not be opened. */
 static herr_t close_observed(H5FD_t *file) {
   const hid_t errors = H5Eget_current_stack();
-  herr_t result = H5FDclose(inner_of(file));
+  herr_t result = H5FDclose(hdf5_driver_inner_of(file));
   if (errors >= 0) H5Eset_current_stack(errors);
   free(file);
   return result;
 }
 
-static herr_t query(const H5FD_t *file, unsigned long *flags) {
-  if (file) return H5FDquery(inner_of(file), flags) < 0 ? -1 : 0;
+static herr_t hdf5_driver_query(const H5FD_t *file, unsigned long *flags) {
+  if (file) return H5FDquery(hdf5_driver_inner_of(file), flags) < 0 ? -1 : 0;
   *flags = H5FD_FEAT_POSIX_COMPAT_HANDLE;
   return 0;
 }
 
 static haddr_t get_end_allocated(const H5FD_t *file, H5FD_mem_t type) {
-  return H5FDget_eoa(inner_of(file), type);
+  return H5FDget_eoa(hdf5_driver_inner_of(file), type);
 }
 
 static herr_t set_end_allocated(H5FD_t *file, H5FD_mem_t type, haddr_t end) {
-  return H5FDset_eoa(inner_of(file), type, end);
+  return H5FDset_eoa(hdf5_driver_inner_of(file), type, end);
 }
 
 static haddr_t get_end(const H5FD_t *file, H5FD_mem_t type) {
-  return H5FDget_eof(inner_of(file), type);
+  return H5FDget_eof(hdf5_driver_inner_of(file), type);
 }
 
 static herr_t get_handle(H5FD_t *file, hid_t access, void **handle) {
@@ -87,12 +88,12 @@ static void add_to_log(dm_h5_log *log, int64_t at, int64_t bytes, const void *co
   log->bytes += bytes;
 }
 
-static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
-                         void *buffer) {
+static herr_t hdf5_driver_read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t at,
+                                     size_t size, void *buffer) {
   dm_h5_observer *observer = &((observed_file *)file)->observer;
   if (at > INT64_MAX || size > INT64_MAX) return -1;
   if (!observer->intercepts || type != H5FD_MEM_DRAW) {
-    const herr_t result = H5FDread(inner_of(file), type, transfer, at, size, buffer);
+    const herr_t result = H5FDread(hdf5_driver_inner_of(file), type, transfer, at, size, buffer);
     if (observer->log && result >= 0) add_to_log(observer->log, (int64_t)at, (int64_t)size, buffer);
     return result;
   }
@@ -110,11 +111,11 @@ static herr_t write_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
 }
 
 static herr_t lock_file(H5FD_t *file, hbool_t writing) {
-  return H5FDlock(inner_of(file), writing);
+  return H5FDlock(hdf5_driver_inner_of(file), writing);
 }
 
 static herr_t unlock_file(H5FD_t *file) {
-  return H5FDunlock(inner_of(file));
+  return H5FDunlock(hdf5_driver_inner_of(file));
 }
 
 static const H5FD_class_t driver = {
@@ -126,14 +127,14 @@ static const H5FD_class_t driver = {
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
     .fapl_size = sizeof(settings),
-    .open = open_observed,
+    .open = hdf5_driver_open_observed,
     .close = close_observed,
-    .query = query,
+    .query = hdf5_driver_query,
     .get_eoa = get_end_allocated,
     .set_eoa = set_end_allocated,
     .get_eof = get_end,
     .get_handle = get_handle,
-    .read = read_bytes,
+    .read = hdf5_driver_read_bytes,
     .write = write_bytes,
     .lock = lock_file,
     .unlock = unlock_file,

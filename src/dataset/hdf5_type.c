@@ -380,7 +380,7 @@ typedef struct collection {
 } collection;
 
 /* A dm_h5_visit. */
-static dm_status collect(void *context, hid_t object, const char *name) {
+static dm_status hdf5_type_collect(void *context, hid_t object, const char *name) {
   const collection *c = context;
   dm_attributes *all = c->attributes;
   if (all->count == DM_ATTRIBUTES) return DM_OK;
@@ -397,7 +397,7 @@ static dm_status collect(void *context, hid_t object, const char *name) {
 
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes) {
   memset(attributes, 0, sizeof *attributes);
-  return dm_h5_each_attribute(at, object, collect, &(collection){at, attributes});
+  return dm_h5_each_attribute(at, object, hdf5_type_collect, &(collection){at, attributes});
 }
 
 dm_status dm_h5_write_text(const dm_location *at, hid_t object, const char *name,

@@ -10,10 +10,10 @@
 
 #include "core/buffer.h"
 
-enum { ROOM = 16 << 20 };
+enum { HDF5_USE_ROOM = 16 << 20 };
 
 /* The library's state belongs to the process, and so does its lock. */
-static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t hdf5_in_use = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int entered;
 
 /* ---- forks, by this or any other part of the program, in any of its threads ----
@@ -25,11 +25,11 @@ static _Thread_local int entered;
 static pthread_once_t watched = PTHREAD_ONCE_INIT;
 
 static void await_fork(void) {
-  if (entered == 0) pthread_mutex_lock(&in_use);
+  if (entered == 0) pthread_mutex_lock(&hdf5_in_use);
 }
 
 static void pass_fork(void) {
-  if (entered == 0) pthread_mutex_unlock(&in_use);
+  if (entered == 0) pthread_mutex_unlock(&hdf5_in_use);
 }
 
 /* Without memory for it forks do not wait. */
@@ -44,17 +44,17 @@ pid_t dm_h5_fork(void) {
 
 int dm_h5_enter(void) {
   (void)pthread_once(&watched, watch_forks);
-  if (entered == 0) pthread_mutex_lock(&in_use);
+  if (entered == 0) pthread_mutex_lock(&hdf5_in_use);
   return ++entered;
 }
 
 void dm_h5_leave(const int *number) {
   entered = *number - 1;
-  if (entered == 0) pthread_mutex_unlock(&in_use);
+  if (entered == 0) pthread_mutex_unlock(&hdf5_in_use);
 }
 
 dm_status dm_h5_start(bool plugins) {
-  DM_TRY(dm_memory_room(ROOM, "the HDF5 library")); /* it would crash */
+  DM_TRY(dm_memory_room(HDF5_USE_ROOM, "the HDF5 library")); /* it would crash */
   /* Read when the library starts; each can load a shared object. HDF5_PLUGIN_PATH stays, for files
    * read with plug-ins later: the library reads it once, and loads nothing with plug-ins disabled
    * as below. */

@@ -24,7 +24,7 @@ static bool names_a(const char *text, size_t length, mode_t mode) {
 
 /* Whether FILE.h5:/dataset is the only way to read TEXT, whose last ":/" is at LAST: files have a
  * suffix and datasets have none. Then no file system is asked, which might not answer. */
-static bool is_usual(const char *text, const char *last) {
+static bool location_is_usual(const char *text, const char *last) {
   const char *slash = memrchr(text, '/', (size_t)(last - text)), *name = slash ? slash + 1 : text;
   return strstr(text, ":/") == last && memchr(name, '.', (size_t)(last - name)) &&
          !strchr(last, '.');
@@ -36,7 +36,7 @@ static const char *dataset_part(const char *text, bool *ambiguous) {
   const char *last = NULL, *existing = NULL;
   *ambiguous = false;
   for (const char *at = strstr(text, ":/"); at; at = strstr(at + 1, ":/")) last = at;
-  if (!last || is_usual(text, last)) return last ? last + 1 : NULL;
+  if (!last || location_is_usual(text, last)) return last ? last + 1 : NULL;
   for (const char *at = strstr(text, ":/"); at; at = strstr(at + 1, ":/"))
     if (names_a(text, (size_t)(at - text), S_IFREG)) existing = at;
   const bool folder = last[2] && names_a(text, (size_t)(last + 1 - text), S_IFDIR);
@@ -76,7 +76,7 @@ static void normalize(char *path) {
 
 /* The start of the part of TEXT, "[...]" at its end; its end: there is none, or a file has that
  * name. Brackets that follow a slash are a name. */
-static const char *part_of(const char *text) {
+static const char *location_part_of(const char *text) {
   const char *end = text + strlen(text), *at = end;
   int depth = 0;
   if (at == text || at[-1] != ']' || names_a(text, strlen(text), S_IFREG)) return end;
@@ -90,7 +90,7 @@ static const char *part_of(const char *text) {
 static dm_status parse_whole(const char *text, dm_location *location);
 
 dm_status dm_location_parse(const char *text, dm_location *location) {
-  const char *part = part_of(text);
+  const char *part = location_part_of(text);
   char whole[DM_ATTRIBUTE_TEXT];
   if (*part == '\0') return parse_whole(text, location);
   if (strlen(text) >= sizeof whole || strlen(part) >= DM_PATH)

@@ -9,7 +9,7 @@
 #include "core/checked.h"
 #include "core/copy.h"
 
-enum { RUN = 256 };
+enum { MEANING_RUN = 256 };
 
 dm_dtype dm_meaning_number(const dm_meaning *meaning, dm_dtype dtype) {
   static const dm_dtype pairs[][2] = {
@@ -77,9 +77,9 @@ static bool mark_complex(const double *numbers, int64_t count, uint8_t *bad) {
 }
 
 /* Marks the missing ones of COUNT numbers. */
-static void mark(const dm_meaning *m, const double *numbers, const int64_t *whole, int64_t count,
-                 uint8_t *bad) {
-  memset(bad, 0, RUN);
+static void meaning_mark(const dm_meaning *m, const double *numbers, const int64_t *whole,
+                         int64_t count, uint8_t *bad) {
+  memset(bad, 0, MEANING_RUN);
   for (int v = 0; v < m->count; v++)
     for (int64_t i = 0; i < count; i++)
       bad[i] |= whole ? whole[i] == m->whole[v] : numbers[i] == m->real[v];
@@ -100,7 +100,7 @@ static void unpack_numbers(const dm_meaning *m, const double *pairs, double *val
     for (int64_t i = 0; i < count; i++) values[i] = values[i] * scale + offset;
 }
 
-static void note(dm_missed *missed, int64_t count, int64_t first) {
+static void meaning_note(dm_missed *missed, int64_t count, int64_t first) {
   atomic_fetch_add(&missed->count, count);
   int64_t known = atomic_load(&missed->first);
   while (first < known && !atomic_compare_exchange_weak(&missed->first, &known, first)) {
@@ -113,7 +113,7 @@ static int64_t count_bad(const uint8_t *bad, int64_t count, int64_t place, dm_mi
   for (int64_t i = 0; i < count; i++) found += bad[i];
   if (found == 0) return 0;
   while (!bad[first]) first++;
-  note(missed, found, place + first);
+  meaning_note(missed, found, place + first);
   return found;
 }
 
@@ -123,24 +123,24 @@ static double replacement(const dm_meaning *m) {
 
 /* Adds those that are MASKED to the BAD ones, if there are ANY already; whether there are now. */
 static bool mark_masked(const uint8_t *masked, int64_t count, bool any, uint8_t *bad) {
-  if (!any) memset(bad, 0, RUN);
+  if (!any) memset(bad, 0, MEANING_RUN);
   int64_t found = any;
   for (int64_t i = 0; i < count; i++) found += bad[i] |= masked[i];
   return found > 0;
 }
 
-/* The values of at most RUN elements at SRC, as dm_meaning_apply. False: none is missing; else BAD
- * marks those that are. */
-static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int64_t stride,
-                      dm_singled of, int64_t count, double *values, uint8_t *bad) {
+/* The values of at most MEANING_RUN elements at SRC, as dm_meaning_apply. False: none is missing;
+ * else BAD marks those that are. */
+static bool meaning_interpret(const dm_meaning *m, const void *src, dm_dtype stored, int64_t stride,
+                              dm_singled of, int64_t count, double *values, uint8_t *bad) {
   const dm_dtype number = dm_meaning_number(m, stored);
-  int64_t whole[RUN];
+  int64_t whole[MEANING_RUN];
   const int64_t *const longs = is_long(number) ? whole : NULL;
   dm_load_wide(values, src, number, stride, count);
   if (dm_dtype_is_complex(number)) return mark_complex(values, count, bad);
   for (int64_t i = 0; longs && i < count; i++) whole[i] = ((const int64_t *)src)[i * stride];
   bool misses = may_miss(m, values, longs, count);
-  if (misses) mark(m, values, longs, count, bad);
+  if (misses) meaning_mark(m, values, longs, count, bad);
   if (of.masked) misses = mark_masked(of.masked, count, misses, bad);
   if (m->packed) unpack_numbers(m, of.pairs, values, count);
   return misses;
@@ -149,14 +149,14 @@ static bool interpret(const dm_meaning *m, const void *src, dm_dtype stored, int
 void dm_meaning_apply(const dm_meaning *m, dm_view stored, dm_singled of, double *dst,
                       dm_missed *missed) {
   const int64_t parts = dm_dtype_is_complex(stored.dtype) ? 2 : 1;
-  uint8_t bad[RUN];
-  for (int64_t at = 0; at < stored.cols; at += RUN) {
-    const int64_t count = dm_min(RUN, stored.cols - at);
+  uint8_t bad[MEANING_RUN];
+  for (int64_t at = 0; at < stored.cols; at += MEANING_RUN) {
+    const int64_t count = dm_min(MEANING_RUN, stored.cols - at);
     double *values = dst + at * parts;
     const dm_singled part = {of.pairs ? of.pairs + 2 * at : NULL,
                              of.masked ? of.masked + at : NULL};
-    if (!interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride, part, count,
-                   values, bad) ||
+    if (!meaning_interpret(m, dm_view_at(stored, 0, at), stored.dtype, stored.col_stride, part,
+                           count, values, bad) ||
         count_bad(bad, count, at, missed) == 0)
       continue;
     for (int64_t i = 0; i < count * parts; i++)
@@ -168,13 +168,13 @@ void dm_meaning_scan(const dm_meaning *m, dm_view part, int64_t row, int64_t col
                      dm_missed *missed) {
   const double instead[2] = {replacement(m), replacement(m)};
   const dm_singled none = {NULL, NULL};
-  double values[2 * RUN];
-  uint8_t bad[RUN];
+  double values[2 * MEANING_RUN];
+  uint8_t bad[MEANING_RUN];
   for (int64_t i = 0; i < part.rows; i++)
-    for (int64_t at = 0; at < part.cols; at += RUN) {
-      const int64_t count = dm_min(RUN, part.cols - at);
-      if (!interpret(m, dm_view_at(part, i, at), part.dtype, part.col_stride, none, count, values,
-                     bad) ||
+    for (int64_t at = 0; at < part.cols; at += MEANING_RUN) {
+      const int64_t count = dm_min(MEANING_RUN, part.cols - at);
+      if (!meaning_interpret(m, dm_view_at(part, i, at), part.dtype, part.col_stride, none, count,
+                             values, bad) ||
           count_bad(bad, count, (row + i) * cols + col + at, missed) == 0)
         continue;
       if (dm_dtype_is_integer(part.dtype) && m->missing != DM_MISSING_ZERO) continue; /* refused */

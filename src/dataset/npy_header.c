@@ -10,7 +10,7 @@
 static const struct {
   const char *name;
   dm_dtype dtype;
-} types[] = {
+} npy_header_types[] = {
     {"f8", DM_F64},        {"f4", DM_F32},       {"f2", DM_F16},       {"c8", DM_C64},
     {"c16", DM_C128},      {"i1", DM_I8},        {"i2", DM_I16},       {"i4", DM_I32},
     {"i8", DM_I64},        {"u1", DM_U8},        {"u2", DM_U16},       {"u4", DM_U32},
@@ -31,20 +31,24 @@ static const struct {
 #endif
     {"p", DM_I64},         {"intp", DM_I64},     {"P", DM_U64},        {"uintp", DM_U64}};
 
-enum { TYPES = sizeof types / sizeof types[0] };
+enum { TYPES = sizeof npy_header_types / sizeof npy_header_types[0] };
 
 dm_dtype dm_npy_dtype(const char *name) {
   for (int i = 0; i < TYPES; i++)
-    if (strcmp(types[i].name, name) == 0) return types[i].dtype;
+    if (strcmp(npy_header_types[i].name, name) == 0) return npy_header_types[i].dtype;
   return DM_DTYPE_NONE;
 }
 
-enum { MAGIC = DM_NPY_MAGIC, STEP = 64, START = MAGIC + 4 /* of the text */ };
+enum {
+  NPY_HEADER_MAGIC = DM_NPY_MAGIC,
+  NPY_HEADER_STEP = 64,
+  START = NPY_HEADER_MAGIC + 4 /* of the text */
+};
 
 dm_status dm_npy_type(dm_dtype dtype, char text[DM_NPY_TYPE]) {
   const char *name = NULL;
   for (int i = 0; i < TYPES && !name; i++)
-    if (types[i].dtype == dtype) name = types[i].name;
+    if (npy_header_types[i].dtype == dtype) name = npy_header_types[i].name;
   if (!name) return dm_fail(DM_E_USAGE, "a .npy file has no name for %s", dm_dtype_name(dtype));
   const char order = dm_dtype_size(dtype) == 1                ? '|'
                      : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>'
@@ -55,15 +59,15 @@ dm_status dm_npy_type(dm_dtype dtype, char text[DM_NPY_TYPE]) {
 
 int64_t dm_npy_header_of(const char *type, const char *shape, char text[DM_NPY_HEADER]) {
   memset(text, ' ', DM_NPY_HEADER);
-  memcpy(text, "\x93NUMPY\1\0", MAGIC + 2);
+  memcpy(text, "\x93NUMPY\1\0", NPY_HEADER_MAGIC + 2);
   const int used =
       snprintf(text + START, DM_NPY_HEADER - START,
                "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type, shape);
   text[START + used] = ' ';
-  const int64_t length = dm_round_up(START + used + 1, STEP);
+  const int64_t length = dm_round_up(START + used + 1, NPY_HEADER_STEP);
   text[length - 1] = '\n';
-  text[MAGIC + 2] = (char)(length - START);
-  text[MAGIC + 3] = 0;
+  text[NPY_HEADER_MAGIC + 2] = (char)(length - START);
+  text[NPY_HEADER_MAGIC + 3] = 0;
   return length;
 }
 

@@ -54,14 +54,14 @@ dm_status dm_stretches_before(const dm_stretches *outer, int64_t size, dm_stretc
 }
 
 /* A place in a list of stretches; NULL: 0, 1, ... */
-typedef struct follower {
+typedef struct stretches_follower {
   const dm_stretches *of;
   int64_t at, used; /* stretch, and indices of it that were passed */
   int64_t plain;
-} follower;
+} stretches_follower;
 
 /* The next indices with equal steps, of the matrix only with steps of 1: how many, at most MOST. */
-static int64_t next_of(const follower *f, bool neighbours, int64_t most, dm_line *line) {
+static int64_t next_of(const stretches_follower *f, bool neighbours, int64_t most, dm_line *line) {
   if (!f->of) {
     *line = (dm_line){f->plain, 1};
     return most;
@@ -72,7 +72,7 @@ static int64_t next_of(const follower *f, bool neighbours, int64_t most, dm_line
   return dm_min(left, most);
 }
 
-static void pass(follower *f, int64_t count) {
+static void stretches_pass(stretches_follower *f, int64_t count) {
   f->plain += count;
   if (!f->of) return;
   f->used += count;
@@ -82,20 +82,21 @@ static void pass(follower *f, int64_t count) {
 }
 
 /* Neighbours in the matrix, and their places in a source. */
-typedef struct pair {
+typedef struct stretches_pair {
   int64_t to, count;
   dm_line from;
-} pair;
+} stretches_pair;
 
 /* Advances along both lists, with TOTAL indices; false: they have ended. */
-static bool next_pair(follower *to, follower *from, int64_t total, pair *p) {
+static bool next_pair(stretches_follower *to, stretches_follower *from, int64_t total,
+                      stretches_pair *p) {
   dm_line line;
   if (from->plain == total) return false;
   p->count = next_of(from, false, total - from->plain, &p->from);
   p->count = next_of(to, true, p->count, &line);
   p->to = line.first;
-  pass(to, p->count);
-  pass(from, p->count);
+  stretches_pass(to, p->count);
+  stretches_pass(from, p->count);
   return true;
 }
 
@@ -103,10 +104,10 @@ dm_status dm_stretches_compose(const dm_dataset *whole, const dm_stretches *to_r
                                const dm_stretches *to_cols, const dm_stretches *rows,
                                const dm_stretches *cols, dm_composer *made) {
   const int64_t tall = dm_stretches_total(rows), wide = dm_stretches_total(cols);
-  follower to = {.of = to_rows}, from = {.of = rows};
-  pair r, c;
+  stretches_follower to = {.of = to_rows}, from = {.of = rows};
+  stretches_pair r, c;
   while (next_pair(&to, &from, tall, &r)) {
-    follower to_col = {.of = to_cols}, from_col = {.of = cols};
+    stretches_follower to_col = {.of = to_cols}, from_col = {.of = cols};
     while (next_pair(&to_col, &from_col, wide, &c)) {
       const dm_patch p = {.row = r.to,
                           .rows = r.count,

@@ -30,7 +30,7 @@ void dm_dataset_input_note(dm_dataset_input *input, dm_view view) {
   if (largest > input->largest) input->largest = largest;
 }
 
-static dm_status share(const dm_comm *world, int rank, dm_dataset *dataset) {
+static dm_status dataset_input_share(const dm_comm *world, int rank, dm_dataset *dataset) {
   int64_t bytes = dataset->composite ? dataset->composite->bytes : 0;
   dm_status status = DM_OK;
   DM_TRY(dm_comm_broadcast(world, &bytes, sizeof bytes, 0));
@@ -47,13 +47,16 @@ static dm_status share(const dm_comm *world, int rank, dm_dataset *dataset) {
 dm_status dm_datasets_share(const dm_comm *world, int rank, dm_dataset *const *datasets,
                             int count) {
   for (int i = 0; i < count && rank > 0; i++) datasets[i]->composite = NULL; /* rank 0's address */
-  for (int i = 0; i < count; i++) DM_TRY(share(world, rank, datasets[i]));
+  for (int i = 0; i < count; i++) DM_TRY(dataset_input_share(world, rank, datasets[i]));
   return DM_OK;
 }
 
 /* ---- all of it once, in runs of rows: one is passed on while the next one is read ---- */
 
-enum { STRIPS = DM_BUFFER_PASS_PIECES, STRIP = 32 << 20 /* bytes of each in memory, at most */ };
+enum {
+  DATASET_INPUT_STRIPS = DM_BUFFER_PASS_PIECES,
+  DATASET_INPUT_STRIP = 32 << 20 /* bytes of each in memory, at most */
+};
 
 typedef struct stream {
   dm_reader *reader;
@@ -64,12 +67,12 @@ typedef struct stream {
   int64_t band;          /* columns that are passed before those beside them, from column 0 on */
   int64_t height, width; /* of a strip, at most */
   char *memory;
-  dm_transfer *reading[STRIPS];
+  dm_transfer *reading[DATASET_INPUT_STRIPS];
 } stream;
 
 /* In strips of at most MOST bytes: rows, or columns of a column-major file, or parts of one. They
  * do not depend on the part of the file that this rank passes. */
-static void cut(stream *s, int64_t rows, int64_t cols, int64_t most) {
+static void dataset_input_cut(stream *s, int64_t rows, int64_t cols, int64_t most) {
   const bool by_columns = dm_reader_is_by_columns(s->reader);
   const int64_t elements = dm_max(1, most / dm_dtype_size(s->how->work));
   const int64_t wide = dm_min(cols, s->band);
@@ -79,7 +82,7 @@ static void cut(stream *s, int64_t rows, int64_t cols, int64_t most) {
   s->width = by_columns ? lines : line;
 }
 
-static int64_t strip_bytes(const stream *s) {
+static int64_t dataset_input_strip_bytes(const stream *s) {
   const int64_t height = dm_min(s->height, dm_range_size(s->rows));
   return height * dm_min(s->width, dm_range_size(s->cols)) * dm_dtype_size(s->how->work);
 }
@@ -123,37 +126,38 @@ static bool next_strip(const stream *s, dm_extent *strip) {
 
 /* STRIP, number NUMBER, as a part of op(X). */
 static dm_view strip_view(const stream *s, const dm_extent *strip, int64_t number) {
-  void *const at = s->memory + number % STRIPS * strip_bytes(s);
+  void *const at = s->memory + number % DATASET_INPUT_STRIPS * dataset_input_strip_bytes(s);
   const int64_t rows = dm_range_size(strip->rows), cols = dm_range_size(strip->cols);
   return s->how->op == DM_OP_N ? dm_view_row_major(at, s->how->work, rows, cols)
                                : dm_view_row_major(at, s->how->work, cols, rows);
 }
 
-static dm_status read_strip(stream *s, const dm_extent *strip, int64_t number) {
+static dm_status dataset_input_read_strip(stream *s, const dm_extent *strip, int64_t number) {
   const dm_view part = strip_view(s, strip, number);
   const dm_view target = s->how->op == DM_OP_N ? part : dm_view_transpose(part);
   return dm_file_queue_read(s->ahead, s->reader, strip->rows.begin, strip->cols.begin, &target, 1,
-                            s->how->op == DM_OP_C, &s->reading[number % STRIPS]);
+                            s->how->op == DM_OP_C, &s->reading[number % DATASET_INPUT_STRIPS]);
 }
 
 static dm_status pass_strips(dm_run *run, stream *s, dm_part_taker *take, void *context) {
   const bool turned = s->how->op != DM_OP_N;
   dm_extent strip = strip_from(s, s->rows.begin, s->cols.begin), next = strip;
   bool more = true;
-  DM_TRY(read_strip(s, &strip, 0));
+  DM_TRY(dataset_input_read_strip(s, &strip, 0));
   for (int64_t i = 0; more; i++, strip = next) {
     more = next_strip(s, &next);
-    if (more) DM_TRY(read_strip(s, &next, i + 1));
-    DM_TRY(dm_transfer_wait(s->reading[i % STRIPS], &run->keepalive));
+    if (more) DM_TRY(dataset_input_read_strip(s, &next, i + 1));
+    DM_TRY(dm_transfer_wait(s->reading[i % DATASET_INPUT_STRIPS], &run->keepalive));
     const int64_t row = strip.rows.begin, col = strip.cols.begin - s->cols.begin;
     DM_TRY(take(context, strip_view(s, &strip, i), turned ? col : row, turned ? row : col));
   }
   return DM_OK;
 }
 
-static dm_status pass_all(dm_run *run, stream *s, dm_part_taker *take, void *context) {
+static dm_status dataset_input_pass_all(dm_run *run, stream *s, dm_part_taker *take,
+                                        void *context) {
   if (dm_range_size(s->rows) == 0 || dm_range_size(s->cols) == 0) return DM_OK;
-  const int64_t bytes = STRIPS * strip_bytes(s);
+  const int64_t bytes = DATASET_INPUT_STRIPS * dataset_input_strip_bytes(s);
   s->memory = dm_kept_take(&run->kept, bytes);
   if (!s->memory) DM_TRY(dm_buffer_alloc(bytes, (void **)&s->memory));
   dm_status status = pass_strips(run, s, take, context);
@@ -171,7 +175,7 @@ static int64_t chunks_kept(const dm_dataset *set) {
 
 /* Columns whose chunks beside each other fit twice into the memory for chunks: strips of them
  * unpack each once, if chunks are higher than strips. */
-static int64_t band_of(const dm_dataset *set) {
+static int64_t dataset_input_band_of(const dm_dataset *set) {
   const int64_t chunk = set->chunk_rows * set->chunk_cols * dm_dtype_size(set->dtype);
   if (chunk == 0) return dm_max(1, set->cols);
   return dm_max(1, chunks_kept(set) / 2 / chunk) * set->chunk_cols;
@@ -194,15 +198,18 @@ dm_range dm_file_part(const dm_dataset *set, dm_range all, int64_t parts, int64_
 dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, dm_range cols,
                          const dm_reading *how, dm_part_taker *take, void *context) {
   if (dm_dataset_is_empty(dataset)) return DM_OK; /* it adds nothing to any sum */
-  stream s = {
-      .how = how, .rows = rows, .cols = cols, .all_rows = dataset->rows, .band = band_of(dataset)};
+  stream s = {.how = how,
+              .rows = rows,
+              .cols = cols,
+              .all_rows = dataset->rows,
+              .band = dataset_input_band_of(dataset)};
   DM_TRY(dm_reader_open(dataset, how->as, &s.reader));
-  cut(&s, dataset->rows, dataset->cols, STRIP);
+  dataset_input_cut(&s, dataset->rows, dataset->cols, DATASET_INPUT_STRIP);
   dm_reader_keepalive(s.reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   dm_status status =
       dm_file_queue_open(dm_run_io_threads(run, how->threads), chunks_kept(dataset), &s.ahead);
-  if (!status) status = pass_all(run, &s, take, context);
+  if (!status) status = dataset_input_pass_all(run, &s, take, context);
   if (!status && how->unpacked) *how->unpacked += dm_file_queue_unpacked(s.ahead);
   dm_file_queue_close(s.ahead);
   if (how->missing) dm_reader_missing(s.reader, how->missing);
@@ -213,26 +220,26 @@ dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, 
 /* ---- the same of op(A) or op(B), for the plan ---- */
 
 /* Whether rows of the dataset lie along k. */
-static bool is_along(const dm_dataset_input *input, dm_matrix matrix) {
+static bool dataset_input_is_along(const dm_dataset_input *input, dm_matrix matrix) {
   return (matrix == DM_A) == (input->op == DM_OP_N);
 }
 
 bool dm_file_pass_has_lines(const dm_dataset_input *input, const dm_rank_state *local,
                             dm_matrix matrix) {
   const dm_problem *p = &local->plan->problem;
-  return is_along(input, matrix) && !dm_reader_is_by_columns(input->reader) &&
+  return dataset_input_is_along(input, matrix) && !dm_reader_is_by_columns(input->reader) &&
          p->k <= dm_plan_pass_bytes(local->plan, matrix) / dm_dtype_size(p->work);
 }
 
 /* A taker of pieces, as one of parts. */
-typedef struct piece_taker {
+typedef struct dataset_input_piece_taker {
   dm_rank_state *local;
   dm_piece_taker *take;
   void *context;
-} piece_taker;
+} dataset_input_piece_taker;
 
-static dm_status take_piece(void *context, dm_view part, int64_t row, int64_t col) {
-  const piece_taker *to = context;
+static dm_status dataset_input_take_piece(void *context, dm_view part, int64_t row, int64_t col) {
+  const dataset_input_piece_taker *to = context;
   DM_TRY(to->take(to->context, to->local->backend, part, 0, row, col));
   return dm_run_beat(to->local->run);
 }
@@ -241,16 +248,16 @@ dm_status dm_file_pass(dm_dataset_input *input, dm_rank_state *local, dm_matrix 
                        dm_piece_taker *take, void *context) {
   const dm_run *run = local->run;
   const dm_problem *p = &local->plan->problem;
-  const bool along = is_along(input, matrix);
+  const bool along = dataset_input_is_along(input, matrix);
   const int64_t lines = matrix == DM_A ? p->m : p->n;
   const dm_reading how = {.op = input->op, .work = p->work};
-  piece_taker to = {local, take, context};
+  dataset_input_piece_taker to = {local, take, context};
   stream s = {.reader = input->reader,
               .ahead = input->ahead,
               .how = &how,
               .rows = dm_split(along ? lines : p->k, run->ranks, run->rank, 1),
               .cols = {0, along ? p->k : lines}};
   s.band = dm_max(1, s.cols.end);
-  cut(&s, dm_range_size(s.rows), s.cols.end, dm_plan_pass_bytes(local->plan, matrix));
-  return pass_all(local->run, &s, take_piece, &to);
+  dataset_input_cut(&s, dm_range_size(s.rows), s.cols.end, dm_plan_pass_bytes(local->plan, matrix));
+  return dataset_input_pass_all(local->run, &s, dataset_input_take_piece, &to);
 }

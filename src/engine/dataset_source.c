@@ -21,7 +21,7 @@ typedef struct dm_staged_part {
   int64_t begun, arrived;       /* rows started and arrived, of ROWS */
 } dm_staged_part;
 
-enum { STRIPS = DM_BUFFER_STRIPS_UP };
+enum { DATASET_SOURCE_STRIPS = DM_BUFFER_STRIPS_UP };
 
 typedef struct dm_upload_strip {
   enum { FREE, IS_READ, IS_COPIED } stage;
@@ -30,30 +30,31 @@ typedef struct dm_upload_strip {
   char *memory;
   dm_transfer *reading;
   dm_event copied;
-} strip;
+} dataset_source_strip;
 
-static bool is_on_device(const dm_rank_state *local, dm_matrix matrix) {
+static bool dataset_source_is_on_device(const dm_rank_state *local, dm_matrix matrix) {
   return dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
 }
 
-static dm_status open_strips(dm_prefetch *prefetch) {
+static dm_status dataset_source_open_strips(dm_prefetch *prefetch) {
   dm_rank_memory *memory = &prefetch->local->memory;
   void *taken;
   bool needed = false;
   for (int x = 0; x < 2; x++)
-    needed |= prefetch->sources[x].reader && is_on_device(prefetch->local, (dm_matrix)x);
+    needed |=
+        prefetch->sources[x].reader && dataset_source_is_on_device(prefetch->local, (dm_matrix)x);
   if (!needed) return DM_OK;
-  DM_TRY(dm_buffer_table(STRIPS, &prefetch->strips));
+  DM_TRY(dm_buffer_table(DATASET_SOURCE_STRIPS, &prefetch->strips));
   DM_TRY(dm_rank_memory_take(memory, DM_BUFFER_UPLOAD, &taken));
-  for (int i = 0; i < STRIPS; i++)
+  for (int i = 0; i < DATASET_SOURCE_STRIPS; i++)
     prefetch->strips[i].memory = dm_rank_memory_slot(memory, DM_BUFFER_UPLOAD, i);
   return DM_OK;
 }
 
 /* STRIP's part of panel FIRST + Q, which follows OFFSET columns of the file: in the strip's memory,
  * oriented as products read it, and on the device. */
-static void places_of(const dm_prefetch *prefetch, const strip *one, int64_t q, int64_t offset,
-                      dm_view *here, dm_view *there) {
+static void dataset_source_places_of(const dm_prefetch *prefetch, const dataset_source_strip *one,
+                                     int64_t q, int64_t offset, dm_view *here, dm_view *there) {
   const dm_staged_part *t = one->staged;
   const dm_view piece = dm_rank_piece(prefetch->local, t->matrix, t->first + q);
   if (prefetch->sources[t->matrix].op == DM_OP_N) {
@@ -71,7 +72,7 @@ static int64_t file_cols(const dm_prefetch *prefetch, const dm_staged_part *stag
   return prefetch->sources[staged->matrix].op == DM_OP_N ? part.cols : part.rows;
 }
 
-static dm_status read_strip(dm_prefetch *prefetch, strip *one) {
+static dm_status dataset_source_read_strip(dm_prefetch *prefetch, dataset_source_strip *one) {
   const dm_staged_part *t = one->staged;
   dm_dataset_input *source = &prefetch->sources[t->matrix];
   DM_FREED dm_view *views = NULL;
@@ -79,7 +80,7 @@ static dm_status read_strip(dm_prefetch *prefetch, strip *one) {
   int64_t offset = 0;
   DM_TRY(dm_buffer_table(t->count, &views));
   for (int64_t q = 0; q < t->count; q++) {
-    places_of(prefetch, one, q, offset, &views[q], &there);
+    dataset_source_places_of(prefetch, one, q, offset, &views[q], &there);
     offset += file_cols(prefetch, t, views[q]);
     if (source->op != DM_OP_N) views[q] = dm_view_transpose(views[q]);
   }
@@ -88,14 +89,14 @@ static dm_status read_strip(dm_prefetch *prefetch, strip *one) {
 }
 
 /* Copies run in order: the last one's event covers all. */
-static dm_status copy_strip(dm_prefetch *prefetch, strip *one) {
+static dm_status copy_strip(dm_prefetch *prefetch, dataset_source_strip *one) {
   const dm_staged_part *t = one->staged;
   dm_rank_state *local = prefetch->local;
   dm_view here, there;
   int64_t offset = 0;
   for (int64_t q = 0; q < t->count; q++) {
     dm_event event;
-    places_of(prefetch, one, q, offset, &here, &there);
+    dataset_source_places_of(prefetch, one, q, offset, &here, &there);
     offset += file_cols(prefetch, t, here);
     dm_dataset_input_note(&prefetch->sources[t->matrix], here);
     DM_TRY(dm_backend_copy(local->backend, there, here, &event));
@@ -107,9 +108,9 @@ static dm_status copy_strip(dm_prefetch *prefetch, strip *one) {
 
 /* Starts moving the part's next rows; *begun: a buffer was free for them. */
 static dm_status staging_begin(dm_prefetch *prefetch, dm_staged_part *staged, bool *begun) {
-  strip *one = prefetch->strips;
-  while (one < prefetch->strips + STRIPS && one->stage != FREE) one++;
-  *begun = one < prefetch->strips + STRIPS;
+  dataset_source_strip *one = prefetch->strips;
+  while (one < prefetch->strips + DATASET_SOURCE_STRIPS && one->stage != FREE) one++;
+  *begun = one < prefetch->strips + DATASET_SOURCE_STRIPS;
   if (!*begun) return DM_OK;
   const int64_t row = staged->cols * dm_dtype_size(prefetch->local->plan->problem.work);
   one->staged = staged;
@@ -120,10 +121,10 @@ static dm_status staging_begin(dm_prefetch *prefetch, dm_staged_part *staged, bo
   one->copied = 0;
   staged->begun += one->rows;
   dm_rank_turn_to(prefetch->local, staged->tile);
-  return read_strip(prefetch, one);
+  return dataset_source_read_strip(prefetch, one);
 }
 
-static dm_status advance(dm_prefetch *prefetch, strip *one) {
+static dm_status dataset_source_advance(dm_prefetch *prefetch, dataset_source_strip *one) {
   bool done = false;
   if (one->stage == IS_READ) {
     DM_TRY(dm_transfer_test(one->reading, &done));
@@ -142,7 +143,8 @@ static dm_status advance(dm_prefetch *prefetch, strip *one) {
 }
 
 static dm_status staging_poll(dm_prefetch *prefetch) {
-  for (int i = 0; i < STRIPS; i++) DM_TRY(advance(prefetch, &prefetch->strips[i]));
+  for (int i = 0; i < DATASET_SOURCE_STRIPS; i++)
+    DM_TRY(dataset_source_advance(prefetch, &prefetch->strips[i]));
   return DM_OK;
 }
 
@@ -182,7 +184,7 @@ static dm_status prefetch_open(dm_rank_state *local, dm_dataset_input sources[2]
   if (local->coords.idle) return DM_OK;
   DM_TRY(entries_open(prefetch, DM_A));
   DM_TRY(entries_open(prefetch, DM_B));
-  return open_strips(prefetch);
+  return dataset_source_open_strips(prefetch);
 }
 
 static void prefetch_close(dm_prefetch *prefetch) {
@@ -201,14 +203,15 @@ static dm_panel_place *entry_of(dm_prefetch *prefetch, dm_matrix matrix, int64_t
   return &prefetch->entries[matrix][*place];
 }
 
-static bool is_plain(const dm_prefetch *prefetch, dm_matrix matrix) {
+static bool dataset_source_is_plain(const dm_prefetch *prefetch, dm_matrix matrix) {
   return prefetch->sources[matrix].op == DM_OP_N;
 }
 
 /* ---- panels read together ---- */
 
 /* This rank's part of k in PANEL. */
-static dm_range depth_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+static dm_range dataset_source_depth_of(const dm_rank_state *local, dm_matrix matrix,
+                                        int64_t panel) {
   return matrix == DM_A ? dm_rank_piece_cols(local, DM_A, panel)
                         : dm_rank_piece_rows(local, DM_B, panel);
 }
@@ -218,28 +221,30 @@ static dm_range depth_of(const dm_rank_state *local, dm_matrix matrix, int64_t p
 static int64_t count_together(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
                               int64_t most) {
   const dm_rank_state *local = prefetch->local;
-  const bool adjacent = (matrix == DM_A) == is_plain(prefetch, matrix);
+  const bool adjacent = (matrix == DM_A) == dataset_source_is_plain(prefetch, matrix);
   const int64_t size = dm_dtype_size(local->plan->problem.work);
   const int64_t wanted = dm_plan_run_wanted(local->plan);
   int64_t count = 1;
-  if (!adjacent || (prefetch->sources[matrix].chunked && is_on_device(prefetch->local, matrix)))
+  if (!adjacent ||
+      (prefetch->sources[matrix].chunked && dataset_source_is_on_device(prefetch->local, matrix)))
     return 1;
-  for (dm_range run = depth_of(local, matrix, first); first + count < most; count++) {
-    const dm_range next = depth_of(local, matrix, first + count);
+  for (dm_range run = dataset_source_depth_of(local, matrix, first); first + count < most;
+       count++) {
+    const dm_range next = dataset_source_depth_of(local, matrix, first + count);
     if (dm_range_size(run) * size >= wanted || next.begin != run.end) break;
     run.end = next.end;
   }
   return count;
 }
 
-static dm_staged_part part_of(const dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
-                              int64_t count) {
+static dm_staged_part dataset_source_part_of(const dm_prefetch *prefetch, dm_matrix matrix,
+                                             int64_t first, int64_t count) {
   const dm_rank_state *local = prefetch->local;
   const dm_range rows = dm_rank_piece_rows(local, matrix, first);
   const dm_range cols = dm_rank_piece_cols(local, matrix, first);
-  const dm_range last = depth_of(local, matrix, first + count - 1);
-  dm_range down = is_plain(prefetch, matrix) ? rows : cols;
-  dm_range across = is_plain(prefetch, matrix) ? cols : rows;
+  const dm_range last = dataset_source_depth_of(local, matrix, first + count - 1);
+  dm_range down = dataset_source_is_plain(prefetch, matrix) ? rows : cols;
+  dm_range across = dataset_source_is_plain(prefetch, matrix) ? cols : rows;
   if (count > 1) across.end = last.end;
   return (dm_staged_part){.matrix = matrix,
                           .tile = local->tile,
@@ -258,19 +263,19 @@ static dm_status ask_for(dm_prefetch *prefetch, dm_matrix matrix, int64_t first,
   void *memory;
   entry->request = NULL;
   for (int64_t q = 0; q < count; q++) entry_of(prefetch, matrix, first + q, &place)->first = head;
-  const dm_staged_part part = part_of(prefetch, matrix, first, count);
+  const dm_staged_part part = dataset_source_part_of(prefetch, matrix, first, count);
   if (part.rows == 0 || part.cols == 0) return DM_OK;
   DM_TRY(dm_buffer_zeroed(1, sizeof(dm_panel_request), &memory));
   dm_panel_request *request = entry->request = memory;
   request->part = part;
-  request->to_device = is_on_device(prefetch->local, matrix);
+  request->to_device = dataset_source_is_on_device(prefetch->local, matrix);
   *prefetch->last = request;
   prefetch->last = &request->next;
   return DM_OK;
 }
 
 /* Whether MATRIX resides in memory, and the tile is the first that needs its band. */
-static bool is_wanted(const dm_prefetch *prefetch, dm_matrix matrix) {
+static bool dataset_source_is_wanted(const dm_prefetch *prefetch, dm_matrix matrix) {
   const dm_plan *plan = prefetch->local->plan;
   return prefetch->sources[matrix].reader && !prefetch->made[matrix] &&
          dm_plan_residence(plan, matrix) != DM_IN_FILE &&
@@ -283,7 +288,7 @@ static dm_status ask_for_bands(dm_prefetch *prefetch, dm_matrix asked) {
   int64_t next[2] = {panels.begin, panels.begin};
   bool wanted[2];
   for (int x = 0; x < 2; x++) {
-    wanted[x] = is_wanted(prefetch, (dm_matrix)x) && !prefetch->posted[x];
+    wanted[x] = dataset_source_is_wanted(prefetch, (dm_matrix)x) && !prefetch->posted[x];
     prefetch->posted[x] = wanted[x] && x != (int)asked;
   }
   while ((wanted[DM_A] && next[DM_A] < panels.end) || (wanted[DM_B] && next[DM_B] < panels.end)) {
@@ -308,7 +313,7 @@ static dm_status read_to_host(dm_prefetch *prefetch, dm_panel_request *request) 
   dm_rank_turn_to(prefetch->local, t->tile);
   for (int64_t q = 0; q < t->count; q++) {
     const dm_view piece = dm_rank_piece(prefetch->local, t->matrix, t->first + q);
-    views[q] = is_plain(prefetch, t->matrix) ? piece : dm_view_transpose(piece);
+    views[q] = dataset_source_is_plain(prefetch, t->matrix) ? piece : dm_view_transpose(piece);
   }
   request->begun = true;
   return dm_file_queue_read(source->ahead, source->reader, t->row, t->col, views, t->count,
@@ -316,7 +321,7 @@ static dm_status read_to_host(dm_prefetch *prefetch, dm_panel_request *request) 
 }
 
 /* Stages as much as there are buffers for. */
-static dm_status stage(dm_prefetch *prefetch, dm_panel_request *request) {
+static dm_status dataset_source_stage(dm_prefetch *prefetch, dm_panel_request *request) {
   bool begun = true;
   while (begun && request->part.begun < request->part.rows)
     DM_TRY(staging_begin(prefetch, &request->part, &begun));
@@ -325,11 +330,12 @@ static dm_status stage(dm_prefetch *prefetch, dm_panel_request *request) {
 }
 
 /* Starts what can be started, in order. */
-static dm_status move_on(dm_prefetch *prefetch) {
+static dm_status dataset_source_move_on(dm_prefetch *prefetch) {
   if (prefetch->strips) DM_TRY(staging_poll(prefetch));
   while (prefetch->next) {
     dm_panel_request *request = prefetch->next;
-    DM_TRY(request->to_device ? stage(prefetch, request) : read_to_host(prefetch, request));
+    DM_TRY(request->to_device ? dataset_source_stage(prefetch, request)
+                              : read_to_host(prefetch, request));
     if (!request->begun) return DM_OK;
     prefetch->next = request->next;
     if (!prefetch->next) prefetch->last = &prefetch->next;
@@ -339,7 +345,7 @@ static dm_status move_on(dm_prefetch *prefetch) {
 
 static dm_status move_on_and_return(dm_prefetch *prefetch) {
   const int64_t tile = prefetch->local->tile;
-  dm_status status = move_on(prefetch);
+  dm_status status = dataset_source_move_on(prefetch);
   dm_rank_turn_to(prefetch->local, tile);
   return status;
 }
@@ -389,7 +395,7 @@ static dm_status prefetch_loaded(dm_prefetch *prefetch, dm_matrix matrix, int64_
     if (moved != prefetch->moved) dm_watch_moved(local->run->watch);
     prefetch->moved = moved;
   }
-  if (*done && !is_on_device(prefetch->local, matrix))
+  if (*done && !dataset_source_is_on_device(prefetch->local, matrix))
     dm_dataset_input_note(source, dm_rank_piece(local, matrix, panel));
   return DM_OK;
 }
@@ -423,7 +429,7 @@ static void map_inputs(dm_dataset_source *source, dm_rank_state *local) {
   const dm_factor *factors[2] = {&local->a, &local->b};
   const bool shared[2] = {dm_triangle_shares(local->plan, DM_A),
                           dm_triangle_shares(local->plan, DM_B)};
-  const dm_band *bands[2] = {NULL, NULL};
+  const dm_read_band *bands[2] = {NULL, NULL};
   int64_t count[2] = {0, 0};
   bool maps = !source->copies;
   for (int x = 0; x < 2; x++)
@@ -466,8 +472,8 @@ static void close_prefetch(void *state) {
 }
 
 /* When the other matrix's piece of PANEL is there, it is transposed to MATRIX's. */
-static dm_status turn(dm_dataset_source *source, dm_rank_state *local, dm_matrix matrix,
-                      int64_t panel, bool *done) {
+static dm_status dataset_source_turn(dm_dataset_source *source, dm_rank_state *local,
+                                     dm_matrix matrix, int64_t panel, bool *done) {
   const dm_matrix other = dm_other_matrix(matrix);
   dm_event *turned = &source->turned[panel - local->panels.begin];
   if (*turned == UINT64_MAX) {
@@ -480,7 +486,8 @@ static dm_status turn(dm_dataset_source *source, dm_rank_state *local, dm_matrix
   return dm_backend_test(local->backend, *turned, done);
 }
 
-static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+static dm_status dataset_source_load(void *state, dm_rank_state *local, dm_matrix matrix,
+                                     int64_t panel) {
   dm_dataset_source *source = state;
   if (local->mapped[matrix]) {
     const int64_t elements = dm_range_size(dm_rank_piece_rows(local, matrix, panel)) *
@@ -494,12 +501,12 @@ static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64
   return prefetch_load(&source->prefetch, matrix, panel);
 }
 
-static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                        bool *done) {
+static dm_status dataset_source_loaded(void *state, dm_rank_state *local, dm_matrix matrix,
+                                       int64_t panel, bool *done) {
   dm_dataset_source *source = state;
   *done = true;
   if (local->mapped[matrix]) return DM_OK;
-  if (source->prefetch.made[matrix]) return turn(source, local, matrix, panel, done);
+  if (source->prefetch.made[matrix]) return dataset_source_turn(source, local, matrix, panel, done);
   return prefetch_loaded(&source->prefetch, matrix, panel, done);
 }
 
@@ -508,18 +515,19 @@ static dm_status read_b(void *state, int64_t row, int64_t col, dm_view view) {
   return dm_dataset_input_read(&source->inputs[DM_B], row, col, view);
 }
 
-static dm_status pass(void *state, dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
-                      void *context) {
+static dm_status dataset_source_pass(void *state, dm_rank_state *local, dm_matrix matrix,
+                                     dm_piece_taker *take, void *context) {
   dm_dataset_source *source = state;
   return dm_file_pass(&source->inputs[matrix], local, matrix, take, context);
 }
 
-static bool has_lines(const void *state, const dm_rank_state *local, dm_matrix matrix) {
+static bool dataset_source_has_lines(const void *state, const dm_rank_state *local,
+                                     dm_matrix matrix) {
   const dm_dataset_source *source = state;
   return dm_file_pass_has_lines(&source->inputs[matrix], local, matrix);
 }
 
-static double largest(const void *state, dm_matrix matrix) {
+static double dataset_source_largest(const void *state, dm_matrix matrix) {
   const dm_dataset_source *source = state;
   const bool made = source->prefetch.made[matrix];
   return source->inputs[made ? !(int)matrix : (int)matrix].largest;
@@ -534,12 +542,12 @@ static void set_keepalive(void *state, const dm_keepalive *keepalive) {
 const dm_source_ops dm_source_datasets = {
     .open = open_inputs,
     .close = close_prefetch,
-    .load = load,
-    .loaded = loaded,
+    .load = dataset_source_load,
+    .loaded = dataset_source_loaded,
     .read_b = read_b,
-    .pass = pass,
-    .has_lines = has_lines,
-    .largest = largest,
+    .pass = dataset_source_pass,
+    .has_lines = dataset_source_has_lines,
+    .largest = dataset_source_largest,
     .set_keepalive = set_keepalive,
 };
 

@@ -9,7 +9,7 @@ enum { LARGEST_I8 = 8 };
 
 static const double least_scaled = 0.75; /* magnitude, of at most 1, where elements are scaled */
 
-static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+static dm_status endpoint_load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   const dm_generated_source *source = state;
   return dm_backend_fill(local->backend, dm_rank_piece(local, matrix, panel),
                          &source->generators[matrix],
@@ -17,13 +17,13 @@ static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64
                          dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
-static double largest(const void *state, dm_matrix matrix) {
+static double endpoint_largest(const void *state, dm_matrix matrix) {
   const dm_generated_source *source = state;
   const dm_generator *generator = &source->generators[matrix];
   return generator->kind == DM_INTEGER ? generator->parameter : 128;
 }
 
-const dm_source_ops dm_source_generated = {.load = load, .largest = largest};
+const dm_source_ops dm_source_generated = {.load = endpoint_load, .largest = endpoint_largest};
 
 dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed) {
   const bool scaled = problem->compute.scans;
@@ -39,9 +39,9 @@ dm_generated_source dm_generated_random(const dm_problem *problem, uint64_t seed
 
 /* ---- from sums of products to C ---- */
 
-enum { CHUNK = 256 };
+enum { ENDPOINT_CHUNK = 256 };
 
-static void scale(double *values, int64_t count, bool is_complex, const double by[2]) {
+static void endpoint_scale(double *values, int64_t count, bool is_complex, const double by[2]) {
   if (!is_complex) {
     for (int64_t i = 0; i < count; i++) values[i] *= by[0];
     return;
@@ -53,7 +53,7 @@ static void scale(double *values, int64_t count, bool is_complex, const double b
   }
 }
 
-static bool is_one(const double z[2]) {
+static bool endpoint_is_one(const double z[2]) {
   return z[0] == 1.0 && z[1] == 0.0; /* avoids NaN from infinite parts times zero */
 }
 
@@ -68,25 +68,25 @@ static void load_old(double *values, dm_view old, int64_t row, int64_t col, int6
   }
 }
 
-static void finish_row(dm_view out, dm_view sum, const dm_view *old, int64_t row,
-                       const double alpha[2], const double beta[2]) {
+static void endpoint_finish_row(dm_view out, dm_view sum, const dm_view *old, int64_t row,
+                                const double alpha[2], const double beta[2]) {
   const bool is_complex = dm_dtype_is_complex(sum.dtype);
   const int64_t parts = is_complex ? 2 : 1;
-  double values[2 * CHUNK], before[2 * CHUNK];
-  for (int64_t col = 0; col < sum.cols; col += CHUNK) {
-    int64_t count = dm_min(CHUNK, sum.cols - col);
+  double values[2 * ENDPOINT_CHUNK], before[2 * ENDPOINT_CHUNK];
+  for (int64_t col = 0; col < sum.cols; col += ENDPOINT_CHUNK) {
+    int64_t count = dm_min(ENDPOINT_CHUNK, sum.cols - col);
     dm_load_wide(values, dm_view_at(sum, row, col), sum.dtype, sum.col_stride, count);
-    if (!is_one(alpha)) scale(values, count, is_complex, alpha);
+    if (!endpoint_is_one(alpha)) endpoint_scale(values, count, is_complex, alpha);
     if (old) {
       load_old(before, *old, row, col, count, is_complex);
-      if (!is_one(beta)) scale(before, count, is_complex, beta);
+      if (!endpoint_is_one(beta)) endpoint_scale(before, count, is_complex, beta);
       for (int64_t i = 0; i < count * parts; i++) values[i] += before[i];
     }
     dm_store_wide(dm_view_at(out, row, col), out.dtype, out.col_stride, values, count);
   }
 }
 
-static int64_t whole_at(dm_view view, int64_t row, int64_t col) {
+static int64_t endpoint_whole_at(dm_view view, int64_t row, int64_t col) {
   const void *at = dm_view_at(view, row, col);
   return view.dtype == DM_I8 ? *(const int8_t *)at : *(const int32_t *)at;
 }
@@ -95,8 +95,10 @@ static dm_status finish_whole(dm_view out, dm_view sum, const dm_view *old, int6
                               int64_t beta) {
   for (int64_t i = 0; i < sum.rows; i++) {
     for (int64_t j = 0; j < sum.cols; j++) {
-      int64_t value = alpha * whole_at(sum, i, j); /* both fit 32 bits: the product fits 64 */
-      if (old && dm_add_overflows(value, beta * whole_at(*old, i, j), &value)) value = INT64_MAX;
+      int64_t value =
+          alpha * endpoint_whole_at(sum, i, j); /* both fit 32 bits: the product fits 64 */
+      if (old && dm_add_overflows(value, beta * endpoint_whole_at(*old, i, j), &value))
+        value = INT64_MAX;
       if (value < INT32_MIN || value > INT32_MAX)
         return dm_hint(dm_fail(DM_E_INPUT, "an element of alpha A B + beta C does not fit i32"),
                        "--type f64 multiplies in f64");
@@ -117,6 +119,6 @@ dm_status dm_finish(dm_view out, dm_view sum, const dm_view *old, const double a
     before = dm_view_one_row(before);
   }
   for (int64_t row = 0; row < sum.rows; row++)
-    finish_row(out, sum, old ? &before : NULL, row, alpha, beta);
+    endpoint_finish_row(out, sum, old ? &before : NULL, row, alpha, beta);
   return DM_OK;
 }

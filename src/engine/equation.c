@@ -53,7 +53,7 @@ static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rou
 }
 
 /* NaN is no integer. */
-static dm_status check_missing(const dm_dataset *input, dm_dtype type) {
+static dm_status equation_check_missing(const dm_dataset *input, dm_dtype type) {
   const dm_meaning *m = &input->meaning;
   char name[DM_NAME];
   if (!m->found || m->missing != DM_MISSING_NAN || !dm_dtype_is_integer(type)) return DM_OK;
@@ -63,7 +63,7 @@ static dm_status check_missing(const dm_dataset *input, dm_dtype type) {
 }
 
 /* The type of DATASET's elements; what is centered or scaled is never an integer. */
-static dm_dtype type_of(const dm_dataset *dataset, const dm_standard *standard) {
+static dm_dtype equation_type_of(const dm_dataset *dataset, const dm_standard *standard) {
   const dm_dtype type = dm_dataset_type(dataset);
   return dm_standard_changes(standard) && dm_dtype_is_integer(type) ? DM_F64 : type;
 }
@@ -82,7 +82,8 @@ static dm_dtype type_of_both(const dm_dtype types[2]) {
 
 dm_dtype dm_equation_promotes(const dm_dataset *a, const dm_dataset *b,
                               const dm_equation *equation) {
-  const dm_dtype types[] = {type_of(a, &equation->standard[0]), type_of(b, &equation->standard[1])};
+  const dm_dtype types[] = {equation_type_of(a, &equation->standard[0]),
+                            equation_type_of(b, &equation->standard[1])};
   if (equation->type != DM_DTYPE_NONE || equation->own) return DM_DTYPE_NONE;
   const bool taken = !dm_dtype_is_integer(types[0]) || types[0] == DM_I8;
   return types[0] == types[1] && taken ? DM_DTYPE_NONE : type_of_both(types);
@@ -91,10 +92,11 @@ dm_dtype dm_equation_promotes(const dm_dataset *a, const dm_dataset *b,
 static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
                             dm_dtype *input) {
   const dm_dtype type = equation->type;
-  const dm_dtype types[] = {type_of(a, &equation->standard[0]), type_of(b, &equation->standard[1])};
+  const dm_dtype types[] = {equation_type_of(a, &equation->standard[0]),
+                            equation_type_of(b, &equation->standard[1])};
   *input = type != DM_DTYPE_NONE ? type : types[0];
-  DM_TRY(check_missing(a, *input));
-  DM_TRY(check_missing(b, *input));
+  DM_TRY(equation_check_missing(a, *input));
+  DM_TRY(equation_check_missing(b, *input));
   if (type == DM_DTYPE_NONE) {
     if (types[0] == types[1]) return DM_OK;
     return dm_hint(dm_fail(DM_E_USAGE, "A is %s and B is %s", dm_dtype_name(types[0]),
@@ -206,7 +208,7 @@ static dm_status symmetry_of(const dm_dataset *a, const dm_dataset *b, const dm_
   return DM_OK;
 }
 
-static void shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t *cols) {
+static void equation_shape_of(const dm_dataset *dataset, dm_op op, int64_t *rows, int64_t *cols) {
   *rows = op == DM_OP_N ? dataset->rows : dataset->cols;
   *cols = op == DM_OP_N ? dataset->cols : dataset->rows;
 }
@@ -224,7 +226,7 @@ static dm_status check_old_c(const dm_dataset *c, bool rounds, const dm_problem 
     return dm_fail(DM_E_USAGE, "the old C is complex, the product is real");
   if (problem->work == DM_I8 && !dm_dtype_is_integer(type))
     return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 need i32", dm_dtype_name(type));
-  DM_TRY(check_missing(c, dm_dtype_widest(problem->work)));
+  DM_TRY(equation_check_missing(c, dm_dtype_widest(problem->work)));
   return check_rounding(c, dm_dtype_widest(problem->work), rounds);
 }
 
@@ -270,8 +272,8 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   const int64_t entries = dm_problem_entries(problem);
   dm_problem_set_home(problem, DM_HOME_FILE);
   int64_t inner;
-  shape_of(a, equation->op_a, &problem->m, &problem->k);
-  shape_of(b, equation->op_b, &inner, &problem->n);
+  equation_shape_of(a, equation->op_a, &problem->m, &problem->k);
+  equation_shape_of(b, equation->op_b, &inner, &problem->n);
   if (problem->m % entries != 0 || inner % entries != 0 ||
       dm_problem_entries(problem) != dm_max(1, b->batch))
     return dm_fail(DM_E_INPUT,

@@ -8,8 +8,8 @@
 #include "engine/post_steps.h"
 #include "plan/partition.h"
 
-enum { WINDOW = 64 }; /* steps considered; more than slots * 8 never help */
-enum { QUEUE = 4 };   /* products posted at a time */
+enum { EXECUTE_WINDOW = 64 }; /* steps considered; more than slots * 8 never help */
+enum { QUEUE = 4 };           /* products posted at a time */
 
 typedef struct slot_state {
   dm_step step;
@@ -23,8 +23,8 @@ typedef struct execution {
   const dm_step_calls *calls;
   unsigned kinds;
   dm_cursor cursor;
-  slot_state window[WINDOW]; /* step i is at i % WINDOW */
-  int64_t first, end;        /* steps in the window */
+  slot_state window[EXECUTE_WINDOW]; /* step i is at i % EXECUTE_WINDOW */
+  int64_t first, end;                /* steps in the window */
   bool exhausted;
   bool behind; /* loads run in the background */
   dm_published published;
@@ -42,14 +42,14 @@ typedef struct execution {
 } execution;
 
 static slot_state *state_of(execution *x, int64_t index) {
-  return &x->window[index % WINDOW];
+  return &x->window[index % EXECUTE_WINDOW];
 }
 
 static bool step_done(execution *x, int64_t index) {
   return index < x->first || state_of(x, index)->done;
 }
 
-static bool ready(execution *x, const dm_step *step) {
+static bool execute_ready(execution *x, const dm_step *step) {
   for (int i = 0; i < DM_STEP_AFTER; i++)
     if (step->after[i] >= 0 && !step_done(x, step->after[i])) return false;
   return true;
@@ -61,7 +61,7 @@ static bool queue_is_full(const execution *x) {
 }
 
 static bool may_begin(execution *x, const dm_step *step) {
-  return ready(x, step) && dm_publish_may_begin(&x->published, step);
+  return execute_ready(x, step) && dm_publish_may_begin(&x->published, step);
 }
 
 /* STEP's position in the run, counted alike on all ranks: in panels, for each tile as many as the
@@ -95,7 +95,7 @@ static bool is_undelivered(const execution *x, const dm_step *step) {
 
 /* Each rank starts one round for each tile, in order; one that stops before the tile ends them all.
  * Meanwhile the ranks go on, since others may need their panels. */
-static dm_status deliver(execution *x) {
+static dm_status execute_deliver(execution *x) {
   const dm_comm *world = x->local->run->world;
   const int64_t place = x->delivered;
   int64_t values[DM_ROUND] = {x->failure != DM_OK, stops_before(x)};
@@ -153,7 +153,7 @@ static dm_status test_load(execution *x, const dm_step *step, bool *done) {
   return DM_OK;
 }
 
-static dm_status load(execution *x, slot_state *state) {
+static dm_status execute_load(execution *x, slot_state *state) {
   const dm_step *step = &state->step;
   const dm_matrix matrix = dm_step_matrix(step->kind);
   const dm_source *from = &x->calls->source[matrix];
@@ -165,7 +165,7 @@ static dm_status load(execution *x, slot_state *state) {
   return DM_OK;
 }
 
-static dm_status check(execution *x, slot_state *state) {
+static dm_status execute_check(execution *x, slot_state *state) {
   state->done = true;
   dm_rank_turn_to(x->local, state->step.tile);
   return x->calls->check
@@ -173,7 +173,7 @@ static dm_status check(execution *x, slot_state *state) {
              : DM_OK;
 }
 
-static dm_status store(execution *x, slot_state *state) {
+static dm_status execute_store(execution *x, slot_state *state) {
   const dm_sink *sink = &x->calls->sink;
   const dm_step *step = &state->step;
   state->done = true;
@@ -189,7 +189,7 @@ static dm_status store(execution *x, slot_state *state) {
 }
 
 /* Sums a strip, or everything. */
-static dm_status reduce(const execution *x, slot_state *state) {
+static dm_status execute_reduce(const execution *x, slot_state *state) {
   const dm_plan *plan = x->local->plan;
   const int64_t number = state->step.strip;
   dm_rank_turn_to(x->local, state->step.tile);
@@ -200,16 +200,16 @@ static dm_status reduce(const execution *x, slot_state *state) {
   return dm_rank_reduce(x->local, &part, &state->done);
 }
 
-static dm_status post(execution *x, slot_state *state) {
+static dm_status execute_post(execution *x, slot_state *state) {
   state->posted = true;
   if (!(DM_LOADS & 1u << state->step.kind)) x->begun = dm_max(x->begun, reach_of(x, &state->step));
   dm_rank_turn_to(x->local, state->step.tile);
   switch (state->step.kind) {
   case DM_STEP_LOAD_A:
   case DM_STEP_LOAD_B:
-    return load(x, state);
+    return execute_load(x, state);
   case DM_STEP_CHECK:
-    return check(x, state);
+    return execute_check(x, state);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return dm_post_fetch(x->local, &state->step, dm_publish_filling(&x->published, &state->step),
@@ -231,9 +231,9 @@ static dm_status post(execution *x, slot_state *state) {
     x->finishing++;
     return dm_post_finish(x->local, &state->step, &state->event);
   case DM_STEP_REDUCE:
-    return reduce(x, state);
+    return execute_reduce(x, state);
   case DM_STEP_STORE:
-    return store(x, state);
+    return execute_store(x, state);
   case DM_STEP_KINDS:
     break;
   }
@@ -255,11 +255,11 @@ static dm_status ask(execution *x, slot_state *state, bool *product_asked) {
   case DM_STEP_LOAD_B:
     return test_load(x, &state->step, &state->done);
   case DM_STEP_CHECK:
-    return check(x, state);
+    return execute_check(x, state);
   case DM_STEP_STORE:
-    return store(x, state);
+    return execute_store(x, state);
   case DM_STEP_REDUCE:
-    return reduce(x, state);
+    return execute_reduce(x, state);
   case DM_STEP_FETCH_A:
   case DM_STEP_FETCH_B:
     return dm_transport_test(x->local->transport, state->ticket, &state->done);
@@ -289,7 +289,7 @@ static void publish_loaded(const execution *x) {
 }
 
 static void refill(execution *x) {
-  while (!x->exhausted && x->end - x->first < WINDOW) {
+  while (!x->exhausted && x->end - x->first < EXECUTE_WINDOW) {
     slot_state *state = state_of(x, x->end);
     memset(state, 0, sizeof *state);
     if (!dm_cursor_next(&x->cursor, &state->step)) {
@@ -341,7 +341,7 @@ static dm_status sweep(execution *x, bool *moved) {
         continue;
       }
       dm_trace_begin(&x->local->run->trace, &state->step);
-      DM_TRY(post(x, state));
+      DM_TRY(execute_post(x, state));
       x->io += is_io(&state->step);
       *moved = true;
     } else {
@@ -371,7 +371,7 @@ static void report_movement(const execution *x, bool moved) {
 }
 
 /* Threads that read and write need the processor more than a polling loop. */
-static dm_status rest(const execution *x) {
+static dm_status execute_rest(const execution *x) {
   const struct timespec moment = {.tv_nsec = 50000};
   if (x->io == 0) return dm_transport_yield(x->local->transport);
   if (x->calls->rest) return x->calls->rest(x->calls->context);
@@ -397,7 +397,7 @@ static int64_t panels_done(const execution *x, int64_t total) {
   return here <= before ? here : before + plan->stretch * (here - before) / strips;
 }
 
-static dm_status report_progress(execution *x, int64_t *reported) {
+static dm_status execute_report_progress(execution *x, int64_t *reported) {
   const bool multiplies = x->kinds & (1u << DM_STEP_GEMM | 1u << DM_STEP_STRIP);
   if (!x->calls->progress || x->failure || x->products_done == *reported || !multiplies)
     return DM_OK;
@@ -408,7 +408,7 @@ static dm_status report_progress(execution *x, int64_t *reported) {
 }
 
 /* Runs until all steps are done and no step is awaited. */
-static dm_status run(execution *x) {
+static dm_status execute_run(execution *x) {
   int64_t reported = -1;
   for (;;) {
     refill(x);
@@ -419,9 +419,9 @@ static dm_status run(execution *x) {
     drop_done(x);
     report_movement(x, moved);
     DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
-    if (x->delivers) DM_TRY(deliver(x));
-    DM_TRY(report_progress(x, &reported));
-    if (!moved && may_rest(x)) DM_TRY(rest(x));
+    if (x->delivers) DM_TRY(execute_deliver(x));
+    DM_TRY(execute_report_progress(x, &reported));
+    if (!moved && may_rest(x)) DM_TRY(execute_rest(x));
   }
 }
 
@@ -439,7 +439,7 @@ dm_status dm_execute(dm_rank_state *local, unsigned kinds, const dm_step_calls *
   const int64_t strips = kinds & 1u << DM_STEP_STRIP ? dm_plan_strips(local->plan) : 0;
   const int64_t whole =
       dm_range_size(dm_plan_layer(local->plan, 0)) * dm_plan_todo(local->plan) + strips;
-  dm_status status = run(&x);
+  dm_status status = execute_run(&x);
   if (status) return dm_status_first(x.failure, status);
   dm_publish_close(&x.published);
   if (x.halt.stop) DM_TRY(dm_comm_agree(local->run->world, x.failure));

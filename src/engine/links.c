@@ -38,7 +38,7 @@ static dm_status attempt(const dm_run *run, dm_backend *backend, const dm_transp
 /* Another transport must be faster by more than the noise of a measurement. */
 static const double clearly = 1.2;
 
-static void choose(dm_links *links, const dm_transport_ops *ops, const dm_link_rates *rates) {
+static void links_choose(dm_links *links, const dm_transport_ops *ops, const dm_link_rates *rates) {
   if (links->chosen && rates->between <= clearly * links->rates.between) return;
   links->chosen = ops;
   links->rates = *rates;
@@ -58,13 +58,13 @@ static dm_status take_named(const dm_run *run, dm_backend *backend, const char *
     status->code = DM_E_DEVICE; /* in any case, this transport is not available */
     return ops->not_built ? status : dm_context(status, "transport %s", name);
   }
-  choose(links, ops, &rates);
+  links_choose(links, ops, &rates);
   return DM_OK;
 }
 
 /* Whether to self-test OPS if the user did not name it. */
-static bool is_candidate(const dm_run *run, const dm_backend *backend,
-                         const dm_transport_ops *ops) {
+static bool links_is_candidate(const dm_run *run, const dm_backend *backend,
+                               const dm_transport_ops *ops) {
   if (ops->not_built) return false;
   if (!backend->ops->device_memory) return ops->shared_slots && run->nodes < run->ranks;
   if (ops->one_node && run->nodes > 1) return false;
@@ -88,15 +88,15 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   *links = (dm_links){0};
   if (strcmp(name, "auto") != 0) return take_named(run, backend, name, links);
   if (run->ranks == 1) {
-    choose(links, dm_transport_find("self"), &rates);
+    links_choose(links, dm_transport_find("self"), &rates);
     return DM_OK;
   }
   const dm_transport_ops *best = NULL; /* first failure */
   dm_status why = DM_OK;
   for (const dm_transport_ops *const *ops = dm_transport_all(); *ops; ops++) {
-    if (!is_candidate(run, backend, *ops)) continue;
+    if (!links_is_candidate(run, backend, *ops)) continue;
     dm_status status = attempt(run, backend, *ops, links, &rates);
-    if (!status) choose(links, *ops, &rates);
+    if (!status) links_choose(links, *ops, &rates);
     if (links->chosen && run->nodes == 1) break; /* starting NCCL takes a second */
     if (status && !best) best = *ops;
     why = dm_status_first(why, status);
@@ -110,7 +110,7 @@ dm_status dm_links_choose(const dm_run *run, dm_backend *backend, const char *na
   if (links->chosen && run->nodes == 1 && (copies || links->chosen->shared_slots)) return DM_OK;
   const dm_transport_ops *host = dm_transport_find("host");
   DM_TRY(attempt(run, backend, host, links, &rates));
-  if (!links->chosen) choose(links, host, &rates);
+  if (!links->chosen) links_choose(links, host, &rates);
   if (links->chosen->shared_slots) links->rates.between = rates.between; /* it uses host there */
   return DM_OK;
 }
@@ -136,15 +136,15 @@ const dm_transport_ops *dm_links_for(const dm_links *links, const dm_plan *plan)
 
 /* ---- test patterns between neighbours ---- */
 
-enum { TAGS = 1 << 15 };
+enum { LINKS_TAGS = 1 << 15 };
 
-static const double patience = 30.0; /* seconds; a link that hangs is not used */
+static const double links_patience = 30.0; /* seconds; a link that hangs is not used */
 
 /* ---- memory ---- */
 
 /* Collective: a GROUP of neighbours: the ranks of one node, or, BETWEEN nodes, one rank of each
  * node at the same position. */
-static dm_status find_neighbours(const dm_run *run, bool between, dm_comm **group) {
+static dm_status links_find_neighbours(const dm_run *run, bool between, dm_comm **group) {
   dm_comm *across = NULL;
   const dm_comm *all = run->near;
   dm_status status = DM_OK;
@@ -161,7 +161,7 @@ static dm_status find_neighbours(const dm_run *run, bool between, dm_comm **grou
   return dm_comm_agree(run->world, status);
 }
 
-static dm_status take_memory(dm_exchange *e) {
+static dm_status links_take_memory(dm_exchange *e) {
   const int64_t bytes = (int64_t)e->slots * dm_comm_size(e->group) * e->piece;
   void *memory;
   if (!e->shared) {
@@ -178,7 +178,7 @@ static dm_status take_memory(dm_exchange *e) {
   return DM_OK;
 }
 
-static dm_status show(dm_exchange *e) {
+static dm_status links_show(dm_exchange *e) {
   const int64_t bytes = (int64_t)e->slots * dm_comm_size(e->group) * e->piece;
   void *memory = e->slot;
   if (e->shared) DM_TRY(dm_transport_slots_open(e->transport, e->number, e->group, bytes, &memory));
@@ -195,8 +195,8 @@ dm_status dm_exchange_open(dm_exchange *e, const dm_comm *all) {
   e->in_place |= e->shared;
   e->space = e->transport->ops->device_memory ? DM_DEVICE : DM_HOST;
   for (int i = 0; i < e->slots * ranks; i++) e->offset[i / ranks][i % ranks] = i * e->piece;
-  DM_TRY(dm_comm_agree(all, take_memory(e)));
-  return dm_comm_agree(all, show(e));
+  DM_TRY(dm_comm_agree(all, links_take_memory(e)));
+  return dm_comm_agree(all, links_show(e));
 }
 
 void dm_exchange_close(dm_exchange *e) {
@@ -217,14 +217,15 @@ static void write_pattern(const dm_exchange *e, int rank, int step, int64_t byte
   }
 }
 
-static dm_view run_of(const char *memory, dm_space space, int64_t bytes) {
+static dm_view links_run_of(const char *memory, dm_space space, int64_t bytes) {
   return dm_view_strided((void *)memory, DM_I8, space, 1, bytes, bytes);
 }
 
-static dm_status copy(const dm_exchange *e, char *dst, dm_space to, const char *src, dm_space from,
-                      int64_t bytes) {
+static dm_status links_copy(const dm_exchange *e, char *dst, dm_space to, const char *src,
+                            dm_space from, int64_t bytes) {
   dm_event copied;
-  DM_TRY(dm_backend_copy(e->backend, run_of(dst, to, bytes), run_of(src, from, bytes), &copied));
+  DM_TRY(dm_backend_copy(e->backend, links_run_of(dst, to, bytes), links_run_of(src, from, bytes),
+                         &copied));
   return dm_backend_wait(e->backend, copied);
 }
 
@@ -238,15 +239,15 @@ dm_status dm_exchange_fill(const dm_exchange *e, int step) {
   memset(e->arrived, 0, (size_t)e->piece);
   write_pattern(e, me, step, e->piece);
   for (int i = 0; i < e->slots * ranks && !e->shared; i++)
-    DM_TRY(copy(e, e->slot + i * e->piece, e->space, e->arrived, DM_HOST, e->piece));
-  if (!e->in_place) return copy(e, e->share, e->space, e->sent, DM_HOST, e->piece);
+    DM_TRY(links_copy(e, e->slot + i * e->piece, e->space, e->arrived, DM_HOST, e->piece));
+  if (!e->in_place) return links_copy(e, e->share, e->space, e->sent, DM_HOST, e->piece);
   for (int s = 0; s < e->slots && e->bytes[me] > 0;
        s++) /* a piece starts at its place, and may be shorter than its room */
-    DM_TRY(copy(e, e->slot + e->offset[s][me], e->space, e->sent, DM_HOST, e->bytes[me]));
+    DM_TRY(links_copy(e, e->slot + e->offset[s][me], e->space, e->sent, DM_HOST, e->bytes[me]));
   return DM_OK;
 }
 
-static dm_status compare_piece(const dm_exchange *e, int rank, int64_t bytes) {
+static dm_status links_compare_piece(const dm_exchange *e, int rank, int64_t bytes) {
   const char *const wanted = e->sent + start_of(e, rank);
   int64_t at = 0;
   if (memcmp(e->arrived, wanted, (size_t)bytes) == 0) return DM_OK;
@@ -260,8 +261,8 @@ dm_status dm_exchange_compare(const dm_exchange *e, int step) {
     write_pattern(e, r, step, start_of(e, r) + e->bytes[r]);
     for (int s = 0; s < e->slots && e->bytes[r] > 0; s++) {
       const char *piece = e->slot + e->offset[s][r];
-      DM_TRY(copy(e, e->arrived, DM_HOST, piece, e->space, e->bytes[r]));
-      DM_TRY(compare_piece(e, r, e->bytes[r]));
+      DM_TRY(links_copy(e, e->arrived, DM_HOST, piece, e->space, e->bytes[r]));
+      DM_TRY(links_compare_piece(e, r, e->bytes[r]));
     }
   }
   return DM_OK;
@@ -270,20 +271,20 @@ dm_status dm_exchange_compare(const dm_exchange *e, int step) {
 /* ---- moving ---- */
 
 /* Waits until the gather of TICKET is done. */
-static dm_status wait_for(const dm_exchange *e, int ticket) {
+static dm_status links_wait_for(const dm_exchange *e, int ticket) {
   const double start = dm_now();
   for (bool done = false;;) {
     DM_TRY(dm_transport_test(e->transport, ticket, &done));
     if (done) dm_watch_moved(e->watch);
     dm_watch_poll(e->watch);
     if (done) return DM_OK;
-    if (dm_now() - start > patience)
-      return dm_fail(DM_E_DEVICE, "nothing arrived for %.0f s", patience);
+    if (dm_now() - start > links_patience)
+      return dm_fail(DM_E_DEVICE, "nothing arrived for %.0f s", links_patience);
     sched_yield();
   }
 }
 
-static dm_status post(const dm_exchange *e, int i, int *ticket) {
+static dm_status links_post(const dm_exchange *e, int i, int *ticket) {
   const int slot = i % e->slots, me = dm_comm_rank(e->group);
   const int64_t *const source = e->in_place ? e->offset[slot] : e->source;
   const dm_gather gather = {.group = e->group,
@@ -293,15 +294,16 @@ static dm_status post(const dm_exchange *e, int i, int *ticket) {
                             .bytes = e->bytes,
                             .source = source,
                             .share = e->number,
-                            .tag = i % TAGS};
+                            .tag = i % LINKS_TAGS};
   return dm_transport_post(e->transport, &gather, ticket);
 }
 
 dm_status dm_exchange_gather(const dm_exchange *e, int count, int at_once) {
   int tickets[DM_GATHERS];
   for (int i = 0; i < count + at_once; i++) {
-    if (i >= at_once && i - at_once < count) DM_TRY(wait_for(e, tickets[(i - at_once) % at_once]));
-    if (i < count) DM_TRY(post(e, i, &tickets[i % at_once]));
+    if (i >= at_once && i - at_once < count)
+      DM_TRY(links_wait_for(e, tickets[(i - at_once) % at_once]));
+    if (i < count) DM_TRY(links_post(e, i, &tickets[i % at_once]));
   }
   return DM_OK;
 }
@@ -323,8 +325,8 @@ void dm_exchange_copy(const dm_exchange *e, int count) {
  * carries to one that shows the link's bandwidth, as long as that takes at most two seconds. */
 
 enum {
-  PATTERN = 0, /* the share is filled once */
-  ROUNDS = 8,  /* maximum number of gathers timed */
+  PATTERN = 0,      /* the share is filled once */
+  LINKS_ROUNDS = 8, /* maximum number of gathers timed */
   SMALLEST_PIECE = 4 << 10,
   GROWTH = 16,
   SLACK = 64,             /* bytes left out of a piece, so that it may start anywhere */
@@ -332,12 +334,12 @@ enum {
   HOST_PIECE = 1 << 20,
 };
 
-static const double moment = 2.0; /* longest time of a gather in seconds, ... */
-static const double timed = 0.05; /* ... and of all timed gathers, unless one takes longer */
+static const double links_moment = 2.0; /* longest time of a gather in seconds, ... */
+static const double timed = 0.05;       /* ... and of all timed gathers, unless one takes longer */
 
 /* Odd sizes and unaligned starts; other bytes in every STEP, so that earlier data is never mistaken
  * for new data. */
-static void lay_out(dm_exchange *e, int step, int64_t size) {
+static void links_lay_out(dm_exchange *e, int step, int64_t size) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
     e->source[r] = 3 * r + 8 * step;
     e->bytes[r] = size - SLACK - 5 * r;
@@ -355,7 +357,8 @@ static void lay_out_plain(dm_exchange *e) {
 }
 
 /* Measures the seconds per byte received by this rank. */
-static dm_status measure(const dm_exchange *e, const dm_comm *world, int rounds, double *slowness) {
+static dm_status links_measure(const dm_exchange *e, const dm_comm *world, int rounds,
+                               double *slowness) {
   const int64_t before = dm_transport_received(e->transport);
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
@@ -382,15 +385,15 @@ static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
   DM_TRY(dm_comm_agree(world, dm_exchange_fill(e, PATTERN)));
   dm_transport_filled(e->transport, e->number);
   for (int step = 0;; step++) {
-    lay_out(e, step, size);
+    links_lay_out(e, step, size);
     DM_TRY(carry_once(e, world, &seconds));
     if (step == 0) continue; /* step 0 opened connections */
-    if (size == e->piece || seconds * GROWTH > moment) break;
+    if (size == e->piece || seconds * GROWTH > links_moment) break;
     size = dm_min(size * GROWTH, e->piece);
   }
-  const double rounds = fmax(1, fmin(ROUNDS, timed / fmax(seconds, 1e-9)));
+  const double rounds = fmax(1, fmin(LINKS_ROUNDS, timed / fmax(seconds, 1e-9)));
   lay_out_plain(e);
-  DM_TRY(dm_comm_agree(world, measure(e, world, (int)rounds, &slowness)));
+  DM_TRY(dm_comm_agree(world, links_measure(e, world, (int)rounds, &slowness)));
   DM_TRY(dm_comm_max_f64(world, &slowness, 1));
   *rate = slowness > 0.0 ? 1.0 / slowness : 0.0;
   return DM_OK;
@@ -401,14 +404,14 @@ static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
 static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate) {
   const int others = dm_comm_size(e->group) - 1;
   double slowness = 0.0, seconds;
-  lay_out(e, 0, e->piece);
+  links_lay_out(e, 0, e->piece);
   DM_TRY(dm_comm_agree(world, dm_exchange_fill(e, PATTERN)));
   dm_transport_filled(e->transport, e->number);
   DM_TRY(carry_once(e, world, &seconds));
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
-  dm_exchange_copy(e, ROUNDS * others);
-  if (others > 0) slowness = (dm_now() - start) / (double)(ROUNDS * others * e->piece);
+  dm_exchange_copy(e, LINKS_ROUNDS * others);
+  if (others > 0) slowness = (dm_now() - start) / (double)(LINKS_ROUNDS * others * e->piece);
   DM_TRY(dm_comm_max_f64(world, &slowness, 1));
   *rate = slowness > 0.0 ? 1.0 / slowness : 0.0;
   return DM_OK;
@@ -417,7 +420,7 @@ static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate)
 /* Uses share 0 inside nodes, share 1 between them. */
 static dm_status test_level(dm_exchange *e, const dm_run *run, bool between, double *rate) {
   e->number = between;
-  DM_TRY(find_neighbours(run, between, &e->group));
+  DM_TRY(links_find_neighbours(run, between, &e->group));
   DM_TRY(dm_exchange_open(e, run->world));
   return e->shared ? share_slots(e, run->world, rate) : carry(e, run->world, rate);
 }

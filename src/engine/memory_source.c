@@ -39,7 +39,8 @@ static dm_status load_piece(const dm_memory_source *source, dm_rank_state *local
   return dm_backend_transpose(local->backend, piece, dm_view_transpose(from), conjugate, copied);
 }
 
-static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+static dm_status memory_source_load(void *state, dm_rank_state *local, dm_matrix matrix,
+                                    int64_t panel) {
   dm_memory_source *source = state;
   const dm_view from = source->piece(source->context, local, matrix, panel);
   const dm_view piece = dm_rank_piece(local, matrix, panel);
@@ -55,41 +56,45 @@ static dm_status load(void *state, dm_rank_state *local, dm_matrix matrix, int64
   return load_piece(source, local, matrix, piece, from, copied);
 }
 
-static dm_status loaded(void *state, dm_rank_state *local, dm_matrix matrix, int64_t panel,
-                        bool *done) {
+static dm_status memory_source_loaded(void *state, dm_rank_state *local, dm_matrix matrix,
+                                      int64_t panel, bool *done) {
   const dm_event copied = *event_of(state, local, matrix, panel);
   *done = true;
   return copied ? dm_backend_test(local->backend, copied, done) : DM_OK;
 }
 
 /* The elements are unknown: assumes the largest magnitude. */
-static double largest(const void *state, dm_matrix matrix) {
+static double memory_source_largest(const void *state, dm_matrix matrix) {
   (void)state;
   (void)matrix;
   return MOST_I8;
 }
 
-static dm_buffer_kind kind_of(dm_matrix matrix) {
+static dm_buffer_kind memory_source_kind_of(dm_matrix matrix) {
   return matrix == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B;
 }
 
 dm_status dm_memory_pieces_take(dm_rank_state *local, dm_matrix matrix) {
   void *memory;
   if (local->coords.idle || !dm_plan_brings(local->plan, matrix)) return DM_OK;
-  return dm_rank_memory_take(&local->memory, kind_of(matrix), &memory);
+  return dm_rank_memory_take(&local->memory, memory_source_kind_of(matrix), &memory);
 }
 
 dm_view dm_memory_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   const dm_view piece = dm_rank_piece(local, matrix, panel);
-  if (!local->memory.at[kind_of(matrix)]) return piece;
+  if (!local->memory.at[memory_source_kind_of(matrix)]) return piece;
   const int64_t place = dm_plan_place_of(local->plan, matrix, dm_range_size(local->panels),
                                          local->tile, panel - local->panels.begin);
-  return dm_view_row_major(dm_rank_memory_slot(&local->memory, kind_of(matrix), place), piece.dtype,
-                           piece.rows, piece.cols);
+  return dm_view_row_major(
+      dm_rank_memory_slot(&local->memory, memory_source_kind_of(matrix), place), piece.dtype,
+      piece.rows, piece.cols);
 }
 
-const dm_source_ops dm_source_memory = {
-    .open = open_events, .close = close_events, .load = load, .loaded = loaded, .largest = largest};
+const dm_source_ops dm_source_memory = {.open = open_events,
+                                        .close = close_events,
+                                        .load = memory_source_load,
+                                        .loaded = memory_source_loaded,
+                                        .largest = memory_source_largest};
 
 /* The copy under way of the rows from ROW of TILE, else a free one; -1: all are in use. */
 static int find_copy(const dm_memory_sink *sink, int64_t tile, int64_t row) {
@@ -103,7 +108,8 @@ static int find_copy(const dm_memory_sink *sink, int64_t tile, int64_t row) {
   return free;
 }
 
-static dm_status post(dm_memory_sink *sink, dm_rank_state *local, dm_range rows, int i) {
+static dm_status memory_source_post(dm_memory_sink *sink, dm_rank_state *local, dm_range rows,
+                                    int i) {
   dm_range of_c;
   const dm_view sums = dm_rank_result(local, &of_c), part = sink->part(sink->context, local);
   const int64_t count = dm_range_size(rows);
@@ -117,16 +123,16 @@ static dm_status post(dm_memory_sink *sink, dm_rank_state *local, dm_range rows,
                          &sink->copies[i].copied);
 }
 
-static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
+static dm_status memory_source_store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
   dm_memory_sink *sink = state;
   const int i = find_copy(sink, local->tile, rows.begin);
   *done = false;
   if (i < 0) return DM_OK;
-  if (!sink->copies[i].is_posted) DM_TRY(post(sink, local, rows, i));
+  if (!sink->copies[i].is_posted) DM_TRY(memory_source_post(sink, local, rows, i));
   *done = true;
   if (sink->copies[i].copied) DM_TRY(dm_backend_test(local->backend, sink->copies[i].copied, done));
   sink->copies[i].is_posted = !*done;
   return DM_OK;
 }
 
-const dm_sink_ops dm_sink_memory = {.store = store};
+const dm_sink_ops dm_sink_memory = {.store = memory_source_store};

@@ -206,8 +206,8 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
 }
 
 /* Of PANELS together. */
-static void share_of(const dm_rank_state *local, dm_matrix matrix, dm_range panels, dm_range *rows,
-                     dm_range *cols) {
+static void phases_share_of(const dm_rank_state *local, dm_matrix matrix, dm_range panels,
+                            dm_range *rows, dm_range *cols) {
   const int64_t first = panels.begin, last = panels.end - 1;
   *rows = (dm_range){dm_rank_piece_rows(local, matrix, first).begin,
                      dm_rank_piece_rows(local, matrix, last).end};
@@ -221,7 +221,7 @@ static dm_status pass_mapped(const dm_rank_state *local, dm_matrix matrix, dm_ra
   const bool turned = dm_triangle_shares(local->plan, matrix);
   const dm_matrix held = turned ? dm_other_matrix(matrix) : matrix;
   dm_range rows, cols;
-  share_of(local, held, panels, &rows, &cols);
+  phases_share_of(local, held, panels, &rows, &cols);
   while (rows.begin < rows.end) {
     const dm_view band = dm_rank_mapped(local, held, rows, cols);
     const dm_view piece = turned ? dm_view_transpose(band) : band;
@@ -277,24 +277,24 @@ dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alph
   return DM_OK;
 }
 
-typedef struct checking {
+typedef struct phases_checking {
   dm_rank_state *local;
   dm_freivalds *check;
   dm_share_sums *sums; /* or NULL */
   dm_matrix matrix;
   dm_freivalds_part *take;
-} checking;
+} phases_checking;
 
-static dm_status scan_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,
-                            int64_t row, int64_t col) {
-  const checking *c = context;
+static dm_status phases_scan_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                                   int64_t row, int64_t col) {
+  const phases_checking *c = context;
   if (c->sums && dm_share_sums_scanned(c->sums, c->local, panel)) return DM_OK;
   return dm_freivalds_scan_b(c->check, backend, piece, row, col);
 }
 
-static dm_status add_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,
-                           int64_t row, int64_t col) {
-  const checking *c = context;
+static dm_status phases_add_piece(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                                  int64_t row, int64_t col) {
+  const phases_checking *c = context;
   bool shown = false;
   if (c->sums)
     DM_TRY(dm_share_sums_show(c->sums, c->local, c->matrix, panel, c->take, c->check, &shown));
@@ -302,13 +302,13 @@ static dm_status add_piece(void *context, dm_backend *backend, dm_view piece, in
 }
 
 /* Many bands of op(A), which may be small: threads share its rows. */
-typedef struct bands {
-  const checking *checking;
+typedef struct phases_bands {
+  const phases_checking *checking;
   dm_range rows, cols;
-} bands;
+} phases_bands;
 
-static dm_status add_rows(void *context, int64_t turn) {
-  const bands *b = context;
+static dm_status phases_add_rows(void *context, int64_t turn) {
+  const phases_bands *b = context;
   int64_t row = b->rows.begin + turn * BAND_ROWS;
   const int64_t end = dm_min(row + BAND_ROWS, b->rows.end);
   while (row < end) {
@@ -320,13 +320,13 @@ static dm_status add_rows(void *context, int64_t turn) {
 }
 
 /* Adds PANELS of op(A), which is multiplied in the page cache. */
-static dm_status add_bands(const checking *c, int64_t t, dm_range panels) {
+static dm_status add_bands(const phases_checking *c, int64_t t, dm_range panels) {
   dm_rank_state *local = c->local;
   if (!dm_plan_is_first(local->plan, DM_A, t)) return DM_OK;
   dm_rank_turn_to(local, t);
-  bands all = {.checking = c};
-  share_of(local, DM_A, panels, &all.rows, &all.cols);
-  DM_TRY(dm_fork_each(dm_ceil_div(dm_range_size(all.rows), BAND_ROWS), 0, add_rows, &all));
+  phases_bands all = {.checking = c};
+  phases_share_of(local, DM_A, panels, &all.rows, &all.cols);
+  DM_TRY(dm_fork_each(dm_ceil_div(dm_range_size(all.rows), BAND_ROWS), 0, phases_add_rows, &all));
   return dm_run_beat(local->run);
 }
 
@@ -335,7 +335,7 @@ typedef struct lot {
   dm_range places, panels;
 } lot;
 
-static dm_status add_lot(checking *c, dm_matrix matrix, lot of) {
+static dm_status add_lot(phases_checking *c, dm_matrix matrix, lot of) {
   dm_rank_state *local = c->local;
   c->matrix = matrix;
   c->take = matrix == DM_A ? dm_freivalds_add_a : dm_freivalds_add_b;
@@ -344,20 +344,20 @@ static dm_status add_lot(checking *c, dm_matrix matrix, lot of) {
     const int64_t t = dm_plan_todo_tile(local->plan, i);
     DM_TRY(matrix == DM_A && local->bands[DM_A] > 1
                ? add_bands(c, t, of.panels)
-               : pass_tile(local, matrix, t, of.panels, add_piece, c));
+               : pass_tile(local, matrix, t, of.panels, phases_add_piece, c));
   }
   return DM_OK;
 }
 
 /* Of B; of A nothing is wanted before the verdict. */
-static dm_status arrived(const checking *c, const dm_comm *ranks, dm_status status) {
+static dm_status phases_arrived(const phases_checking *c, const dm_comm *ranks, dm_status status) {
   if (!status) status = dm_backend_settle(c->local->backend);
   return dm_comm_agree(ranks, status);
 }
 
 /* Collective in RANKS, which have all pieces of the window. */
-static dm_status check_window(checking *c, const dm_comm *ranks, lot of) {
-  DM_TRY(arrived(c, ranks, add_lot(c, DM_B, of)));
+static dm_status check_window(phases_checking *c, const dm_comm *ranks, lot of) {
+  DM_TRY(phases_arrived(c, ranks, add_lot(c, DM_B, of)));
   DM_TRY(dm_freivalds_project(c->check, ranks));
   return dm_comm_agree(ranks, add_lot(c, DM_A, of));
 }
@@ -372,7 +372,8 @@ static dm_range tiles_of_entry(const dm_plan *plan, int64_t place) {
 }
 
 /* As many panels from FIRST on as have room in a window, and their rows of op(B). */
-static dm_range panels_of_window(const checking *c, int64_t tile, int64_t first, dm_range *rows) {
+static dm_range panels_of_window(const phases_checking *c, int64_t tile, int64_t first,
+                                 dm_range *rows) {
   const dm_rank_state *local = c->local;
   int64_t end = first + 1;
   *rows = dm_plan_b_panel(local->plan, tile, first);
@@ -385,7 +386,7 @@ static dm_range panels_of_window(const checking *c, int64_t tile, int64_t first,
 }
 
 /* This layer's panels, entry by entry and window by window; layers do not wait for each other. */
-static dm_status check_layer(checking *c) {
+static dm_status check_layer(phases_checking *c) {
   const dm_rank_state *local = c->local;
   dm_range places, panels, rows;
   if (local->coords.idle) return DM_OK;
@@ -403,8 +404,8 @@ static dm_status check_layer(checking *c) {
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums) {
   double start = dm_now();
   const dm_comm *world = local->run->world;
-  checking c = {.local = local, .check = check, .sums = sums};
-  DM_TRY(arrived(&c, world, dm_each_piece(local, DM_B, scan_piece, &c)));
+  phases_checking c = {.local = local, .check = check, .sums = sums};
+  DM_TRY(phases_arrived(&c, world, dm_each_piece(local, DM_B, phases_scan_piece, &c)));
   DM_TRY(dm_freivalds_weigh(check, world));
   if (dm_freivalds_holds_all(check))
     DM_TRY(check_window(&c, world, (lot){{0, dm_plan_todo(local->plan)}, local->panels}));

@@ -74,18 +74,18 @@ static dm_view some_cols(dm_view view, int64_t col, int64_t cols) {
 }
 
 /* Products for C, rows of the block from FIRST. */
-typedef struct products {
+typedef struct post_steps_products {
   dm_rank_state *local;
   dm_view c, a, b;
   int64_t first;
   bool accumulate;
   dm_event *event;
-} products;
+} post_steps_products;
 
 /* Computes sums of products for PART of C, with all accumulators of its elements or the first
  * ones. */
-static dm_status multiply_part(void *context, dm_extent part) {
-  const products *p = context;
+static dm_status post_steps_multiply_part(void *context, dm_extent part) {
+  const post_steps_products *p = context;
   dm_rank_state *local = p->local;
   const dm_compute *row = &local->plan->problem.compute;
   const int64_t at = part.rows.begin - local->rows.begin - p->first;
@@ -107,11 +107,11 @@ static dm_status multiply_part(void *context, dm_extent part) {
 }
 
 /* The same for all elements of C that are needed. */
-static dm_status multiply(const products *p) {
+static dm_status post_steps_multiply(const post_steps_products *p) {
   const dm_rank_state *local = p->local;
   const int64_t row = local->rows.begin + p->first;
   return dm_triangle_each(local->plan, local->tile, local->coords.i, local->coords.j,
-                          (dm_range){row, row + p->c.rows}, multiply_part, (void *)p);
+                          (dm_range){row, row + p->c.rows}, post_steps_multiply_part, (void *)p);
 }
 
 /* The same with the verification; the grid has one rank. */
@@ -158,13 +158,13 @@ static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, 
       const dm_view b = dm_rank_operand_from(local, DM_B, panel, slot, k);
       const bool accumulate =
           panel > local->panels.begin || k > 0; /* not in the first product of a tile */
-      DM_TRY(multiply(&(products){.local = local,
-                                  .c = dm_view_sub(c, row, 0, rows, c.cols),
-                                  .a = dm_view_sub(a, 0, k, rows, b.rows),
-                                  .b = b,
-                                  .first = first + row,
-                                  .accumulate = accumulate,
-                                  .event = event}));
+      DM_TRY(post_steps_multiply(&(post_steps_products){.local = local,
+                                                        .c = dm_view_sub(c, row, 0, rows, c.cols),
+                                                        .a = dm_view_sub(a, 0, k, rows, b.rows),
+                                                        .b = b,
+                                                        .first = first + row,
+                                                        .accumulate = accumulate,
+                                                        .event = event}));
       k += b.rows;
     }
     row += rows;
@@ -179,8 +179,8 @@ static bool is_square(const dm_rank_state *local) {
   return dm_triangle_is_square(local->plan, local->tile, at->i, at->j);
 }
 
-static dm_status mirror(const dm_rank_state *local, dm_view square, dm_range rows,
-                        dm_event *event) {
+static dm_status post_steps_mirror(const dm_rank_state *local, dm_view square, dm_range rows,
+                                   dm_event *event) {
   const bool conjugate = local->plan->problem.symmetry == DM_HERMITIAN;
   return dm_backend_mirror(local->backend, dm_view_sub(square, 0, 0, rows.end, rows.end),
                            rows.begin, conjugate, event);
@@ -191,12 +191,12 @@ static dm_status mirror(const dm_rank_state *local, dm_view square, dm_range row
 static dm_status mirror_products(const dm_rank_state *local, dm_range rows, dm_event *event) {
   const dm_compute *row = &local->plan->problem.compute;
   if (!is_square(local)) return DM_OK;
-  if (row->finish == DM_NO_FINISH) return mirror(local, local->c, rows, event);
+  if (row->finish == DM_NO_FINISH) return post_steps_mirror(local, local->c, rows, event);
   if (!dm_triangle_mirrors_accumulators(local->plan)) return DM_OK;
   dm_view sums = dm_compute_first(row, local->c);
   const int64_t plane = dm_compute_plane(row, sums.cols) * dm_dtype_size(sums.dtype);
   for (int x = 0; x < row->accumulators; x++) {
-    DM_TRY(mirror(local, sums, rows, event));
+    DM_TRY(post_steps_mirror(local, sums, rows, event));
     sums.base = (char *)sums.base + plane;
   }
   return DM_OK;
@@ -222,7 +222,8 @@ dm_status dm_post_strip(dm_rank_state *local, const dm_step *step, dm_event *eve
 
 /* The rows for which STEP computes sums: only a layer's own if their accumulators were added
  * before. The first one is row *FIRST of op(A). */
-static dm_view unfinished(const dm_rank_state *local, const dm_step *step, int64_t *first) {
+static dm_view post_steps_unfinished(const dm_rank_state *local, const dm_step *step,
+                                     int64_t *first) {
   const dm_plan *plan = local->plan;
   const dm_coords *at = &local->coords;
   const bool added = plan->pk > 1 && plan->problem.compute.finish == DM_FINISH_LAST;
@@ -239,8 +240,8 @@ static dm_view unfinished(const dm_rank_state *local, const dm_step *step, int64
 enum { FINISHED = 2048 };
 
 /* Computes the sums of ROWS from their accumulators SUMS, those of all columns up to COLS. */
-static dm_status finish_rows(const dm_rank_state *local, dm_view sums, int64_t row, int64_t cols,
-                             dm_event *event) {
+static dm_status post_steps_finish_rows(const dm_rank_state *local, dm_view sums, int64_t row,
+                                        int64_t cols, dm_event *event) {
   const dm_compute *mode = &local->plan->problem.compute;
   const dm_view first = dm_compute_first(mode, sums);
   const int64_t parts = dm_compute_parts(mode, sums.dtype);
@@ -253,7 +254,7 @@ dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *ev
   const dm_plan *plan = local->plan;
   const dm_coords *at = &local->coords;
   int64_t first;
-  const dm_view sums = unfinished(local, step, &first);
+  const dm_view sums = post_steps_unfinished(local, step, &first);
   const bool half = is_square(local) && !dm_triangle_mirrors_accumulators(plan);
   const dm_range part = dm_triangle_part(plan, local->tile, at->i, at->j).rows;
   *event = 0;
@@ -262,10 +263,11 @@ dm_status dm_post_finish(dm_rank_state *local, const dm_step *step, dm_event *ev
   const int64_t begin = dm_max(first, part.begin), end = dm_min(first + sums.rows, part.end);
   for (int64_t row = begin, next; row < end; row = next) {
     next = half ? dm_min(row + FINISHED, end) : end;
-    DM_TRY(finish_rows(local, dm_view_sub(sums, row - first, 0, next - row, sums.cols), row,
-                       half ? next - local->rows.begin : sums.cols, event));
+    DM_TRY(post_steps_finish_rows(local, dm_view_sub(sums, row - first, 0, next - row, sums.cols),
+                                  row, half ? next - local->rows.begin : sums.cols, event));
   }
-  return half && begin < end ? mirror(local, sums, (dm_range){0, sums.rows}, event) : DM_OK;
+  return half && begin < end ? post_steps_mirror(local, sums, (dm_range){0, sums.rows}, event)
+                             : DM_OK;
 }
 
 /* ---- telling peers what is there ---- */
@@ -274,13 +276,13 @@ static bool is_upload(const dm_step *step) {
   return step->kind == DM_STEP_UPLOAD_A || step->kind == DM_STEP_UPLOAD_B;
 }
 
-static dm_factor *factor_of(const dm_published *s, dm_matrix matrix) {
+static dm_factor *post_steps_factor_of(const dm_published *s, dm_matrix matrix) {
   return matrix == DM_A ? &s->local->a : &s->local->b;
 }
 
 /* Whether peers read pieces from the slots that they are uploaded to. */
 static bool gives_slots(const dm_published *s, dm_matrix matrix) {
-  const dm_route *route = &factor_of(s, matrix)->route;
+  const dm_route *route = &post_steps_factor_of(s, matrix)->route;
   return route->exposed != route->piece;
 }
 
@@ -301,20 +303,22 @@ void dm_publish_close(dm_published *s) {
   for (int x = 0; x < 2; x++) {
     const bool slots = gives_slots(s, (dm_matrix)x);
     const int64_t shown = slots ? s->shown[x] : s->in_parts ? s->loaded[x] : 0;
-    factor_of(s, (dm_matrix)x)->fillings += (uint64_t)shown;
+    post_steps_factor_of(s, (dm_matrix)x)->fillings += (uint64_t)shown;
   }
 }
 
 uint64_t dm_publish_filling(const dm_published *s, const dm_step *step) {
   if (!s->in_parts && !in_slots(s, step)) return 1;
-  return factor_of(s, dm_step_matrix(step->kind))->fillings + (uint64_t)turn_of(s, step) + 1;
+  return post_steps_factor_of(s, dm_step_matrix(step->kind))->fillings +
+         (uint64_t)turn_of(s, step) + 1;
 }
 
 /* Pieces of this run or, in its first turns, all pieces of the previous run. */
 bool dm_publish_may_begin(const dm_published *s, const dm_step *step) {
   if (!is_upload(step) || !in_slots(s, step)) return true;
   const dm_matrix matrix = dm_step_matrix(step->kind);
-  const uint64_t before = factor_of(s, matrix)->fillings, slots = (uint64_t)s->local->plan->slots;
+  const uint64_t before = post_steps_factor_of(s, matrix)->fillings,
+                 slots = (uint64_t)s->local->plan->slots;
   const uint64_t next = dm_publish_filling(s, step);
   const uint64_t times = next > before + slots ? next - slots : before;
   return times <= 1 || dm_transport_drained(s->local->transport, (int)matrix, times);
@@ -333,7 +337,7 @@ void dm_publish_loaded(dm_published *s, const dm_step *step) {
   if (in_slots(s, step)) return;
   if (s->in_parts)
     dm_transport_refilled(s->local->transport, (int)matrix,
-                          factor_of(s, matrix)->fillings + (uint64_t)loaded);
+                          post_steps_factor_of(s, matrix)->fillings + (uint64_t)loaded);
   else if (step->panel == s->local->panels.end - 1)
     dm_transport_filled(s->local->transport, (int)matrix);
 }
@@ -353,13 +357,13 @@ static bool has_sums(const dm_plan *plan, int l) {
   return dm_range_size(dm_plan_layer(plan, l)) > 0;
 }
 
-static dm_range share_of(const dm_rank_state *local, int l) {
+static dm_range post_steps_share_of(const dm_rank_state *local, int l) {
   return dm_plan_c_share(local->plan, local->tile, local->coords.i, l);
 }
 
 /* Rows of this rank's block of C that layer L sums in PART. */
-static dm_range sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l) {
-  const dm_range share = share_of(local, l);
+static dm_range post_steps_sum_rows(const dm_rank_state *local, const dm_sum_part *part, int l) {
+  const dm_range share = post_steps_share_of(local, l);
   if (part->owner < 0) return share;
   if (part->owner != l) return (dm_range){share.begin, share.begin};
   return (dm_range){share.begin + part->rows.begin, share.begin + part->rows.end};
@@ -390,7 +394,7 @@ static dm_status add_layers(const dm_rank_state *local, dm_view sum, dm_view one
  * is done when its peers have read their parts of it. */
 
 static dm_range own_rows(const dm_rank_state *local) {
-  return share_of(local, local->coords.l);
+  return post_steps_share_of(local, local->coords.l);
 }
 
 /* The rows of this rank's block that peers take in PART, as they are exchanged: on a GPU the whole
@@ -400,7 +404,7 @@ static dm_status block_of(dm_rank_state *local, const dm_sum_part *part, dm_view
   const bool whole = part->owner < 0 || dm_rank_reduces_on_device(local);
   void *copy;
   dm_event copied;
-  *covered = whole ? local->rows : sum_rows(local, part, part->owner);
+  *covered = whole ? local->rows : post_steps_sum_rows(local, part, part->owner);
   *block = local->c;
   if (dm_rank_reduces_on_device(local)) return DM_OK;
   const int64_t rows = dm_range_size(*covered);
@@ -415,14 +419,14 @@ static dm_status block_of(dm_rank_state *local, const dm_sum_part *part, dm_view
 }
 
 /* The number of layer L's piece among those gathered. */
-static int number_of(const dm_rank_state *local, int l) {
+static int post_steps_number_of(const dm_rank_state *local, int l) {
   return l - (!dm_rank_reduces_on_device(local) && l > local->coords.l);
 }
 
 /* Where this rank gathers its rows of layer L's block: as wide as these are exchanged, so that they
  * are one run. */
-static dm_view piece_of(const dm_rank_state *local, int l) {
-  const int64_t at = number_of(local, l);
+static dm_view post_steps_piece_of(const dm_rank_state *local, int l) {
+  const int64_t at = post_steps_number_of(local, l);
   const int64_t rows = dm_range_size(own_rows(local)), size = dm_dtype_size(local->c.dtype);
   const dm_view c = local->c;
   if (dm_rank_reduces_on_device(local))
@@ -435,12 +439,12 @@ static dm_view piece_of(const dm_rank_state *local, int l) {
 }
 
 /* Sums have their own place in host memory; on a GPU they take that of the first piece. */
-static dm_status open_sum(dm_rank_state *local) {
+static dm_status post_steps_open_sum(dm_rank_state *local) {
   const bool on_device = dm_rank_reduces_on_device(local);
   void *pieces, *sum;
   DM_TRY(dm_rank_memory_take(&local->memory, on_device ? DM_BUFFER_PIECES : DM_BUFFER_RECEIVED,
                              &pieces));
-  local->c_sum = piece_of(local, 0);
+  local->c_sum = post_steps_piece_of(local, 0);
   if (on_device) return DM_OK;
   DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_SUM, &sum));
   local->c_sum.base = sum;
@@ -449,24 +453,24 @@ static dm_status open_sum(dm_rank_state *local) {
 
 /* For each layer: the place of its piece in this rank's pieces and in its block, and the place in
  * this rank's block of the piece that it takes. */
-typedef struct places {
+typedef struct post_steps_places {
   int64_t *offset, *bytes, *source, *sent, *sent_bytes;
-} places;
+} post_steps_places;
 
-static places places_in(int64_t *memory, int layers) {
-  return (places){memory, memory + layers, memory + 2 * layers, memory + 3 * layers,
-                  memory + 4 * layers};
+static post_steps_places places_in(int64_t *memory, int layers) {
+  return (post_steps_places){memory, memory + layers, memory + 2 * layers, memory + 3 * layers,
+                             memory + 4 * layers};
 }
 
 static void find_places(const dm_rank_state *local, const dm_sum_part *part, dm_range covered,
-                        places *p) {
-  const dm_range share = own_rows(local), mine = sum_rows(local, part, local->coords.l);
+                        post_steps_places *p) {
+  const dm_range share = own_rows(local), mine = post_steps_sum_rows(local, part, local->coords.l);
   const int64_t row_bytes = local->c_sum.row_stride * dm_dtype_size(local->c.dtype);
   const int64_t slice = dm_range_size(share) * row_bytes;
   for (int l = 0; l < local->plan->pk; l++) {
-    const dm_range theirs = sum_rows(local, part, l);
+    const dm_range theirs = post_steps_sum_rows(local, part, l);
     const bool gathered = l != local->coords.l || dm_rank_reduces_on_device(local);
-    p->offset[l] = number_of(local, l) * slice + (mine.begin - share.begin) * row_bytes;
+    p->offset[l] = post_steps_number_of(local, l) * slice + (mine.begin - share.begin) * row_bytes;
     p->bytes[l] = gathered && has_sums(local->plan, l) ? dm_range_size(mine) * row_bytes : 0;
     p->source[l] = dm_range_size(mine) > 0 ? (mine.begin - covered.begin) * row_bytes : 0;
     p->sent[l] = dm_range_size(theirs) > 0 ? (theirs.begin - covered.begin) * row_bytes : 0;
@@ -476,18 +480,18 @@ static void find_places(const dm_rank_state *local, const dm_sum_part *part, dm_
 }
 
 /* Publishes the block, complete for this sum, and requests the peers' pieces. */
-static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
+static dm_status post_steps_post(dm_rank_state *local, const dm_sum_part *part) {
   dm_summing *sum = &local->summing;
   DM_FREED int64_t *memory = NULL;
   DM_TRY(dm_buffer_table(5 * (int64_t)local->plan->pk, &memory));
-  DM_TRY(open_sum(local));
+  DM_TRY(post_steps_open_sum(local));
   DM_TRY(block_of(local, part, &sum->block, &sum->covered));
-  places p = places_in(memory, local->plan->pk);
+  post_steps_places p = places_in(memory, local->plan->pk);
   find_places(local, part, sum->covered, &p);
   dm_transport_refilled(local->transport, DM_BLOCK_SHARE, ++sum->turn);
   const dm_gather gather = {.group = local->layers,
                             .own = (char *)sum->block.base + p.source[local->coords.l],
-                            .slot = piece_of(local, 0).base,
+                            .slot = post_steps_piece_of(local, 0).base,
                             .offset = p.offset,
                             .bytes = p.bytes,
                             .source = p.source,
@@ -501,26 +505,26 @@ static dm_status post(dm_rank_state *local, const dm_sum_part *part) {
 }
 
 /* The rows MINE of layer L's block. */
-static dm_view layer_of(const dm_rank_state *local, dm_range mine, int l) {
+static dm_view post_steps_layer_of(const dm_rank_state *local, dm_range mine, int l) {
   const dm_summing *sum = &local->summing;
   const int64_t rows = dm_range_size(mine);
   if (l == local->coords.l && !dm_rank_reduces_on_device(local))
     return dm_view_sub(sum->block, mine.begin - sum->covered.begin, 0, rows, sum->block.cols);
-  const dm_view piece = added_of(local, piece_of(local, l));
+  const dm_view piece = added_of(local, post_steps_piece_of(local, l));
   return dm_view_sub(piece, mine.begin - own_rows(local).begin, 0, rows, piece.cols);
 }
 
 /* The first layer always has panels. */
-static dm_status add_up(dm_rank_state *local, const dm_sum_part *part) {
-  const dm_range mine = sum_rows(local, part, local->coords.l);
+static dm_status post_steps_add_up(dm_rank_state *local, const dm_sum_part *part) {
+  const dm_range mine = post_steps_sum_rows(local, part, local->coords.l);
   const int64_t rows = dm_range_size(mine);
   if (rows == 0) return DM_OK;
   const dm_view all = added_of(local, local->c_sum);
   const dm_view sum = dm_view_sub(all, mine.begin - own_rows(local).begin, 0, rows, all.cols);
-  dm_view one = layer_of(local, mine, 0);
+  dm_view one = post_steps_layer_of(local, mine, 0);
   for (int l = 1; l < local->plan->pk; l++) {
     if (!has_sums(local->plan, l)) continue;
-    DM_TRY(add_layers(local, sum, one, layer_of(local, mine, l)));
+    DM_TRY(add_layers(local, sum, one, post_steps_layer_of(local, mine, l)));
     one = sum;
   }
   if (one.base != sum.base) dm_copy(sum, one, false);
@@ -533,11 +537,11 @@ dm_status dm_rank_reduce(dm_rank_state *local, const dm_sum_part *part, bool *do
   bool arrived = false;
   *done = false;
   if (!part) part = &whole;
-  if (sum->stage == DM_SUM_RESTS) DM_TRY(post(local, part));
+  if (sum->stage == DM_SUM_RESTS) DM_TRY(post_steps_post(local, part));
   if (sum->stage == DM_SUM_PULLS) {
     DM_TRY(dm_transport_test(local->transport, sum->ticket, &arrived));
     if (!arrived) return DM_OK;
-    DM_TRY(add_up(local, part));
+    DM_TRY(post_steps_add_up(local, part));
     sum->stage = DM_SUM_DRAINS;
   }
   *done = !part->last || dm_transport_drained(local->transport, DM_BLOCK_SHARE, sum->turn);

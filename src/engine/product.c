@@ -11,7 +11,7 @@
 
 /* ---- what the executor calls ---- */
 
-static dm_status check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
+static dm_status product_check(void *context, dm_rank_state *local, int64_t panel, bool *done) {
   dm_product *p = context;
   return dm_streamed_check_panel(&p->streamed, local, panel, done);
 }
@@ -56,7 +56,7 @@ static bool scales(const dm_product *p) {
   return p->setup->plan.problem.compute.scans;
 }
 
-static dm_status scale(dm_product *p) {
+static dm_status product_scale(dm_product *p) {
   dm_run_phase(p->run, "scaling A and B", 1);
   DM_TRY(dm_rank_scale(&p->local, p->source));
   return p->local.scaling.unfit
@@ -67,7 +67,7 @@ static dm_status scale(dm_product *p) {
 static dm_status check_shares(dm_product *p) {
   if (p->checked) return DM_OK;
   DM_TRY(sums_fit(p));
-  if (scales(p)) DM_TRY(scale(p));
+  if (scales(p)) DM_TRY(product_scale(p));
   if (p->check) DM_TRY(dm_check_operands(&p->local, p->check, p->guards ? &p->sums : NULL));
   p->checked = true;
   return DM_OK;
@@ -95,7 +95,8 @@ static dm_status check_early(dm_product *p) {
   return status;
 }
 
-static dm_status arrived(void *context, dm_rank_state *local, dm_matrix matrix, int64_t panel) {
+static dm_status product_arrived(void *context, dm_rank_state *local, dm_matrix matrix,
+                                 int64_t panel) {
   dm_product *p = context;
   DM_TRY(dm_share_sums_take(&p->sums, local, matrix, panel));
   const bool is_last = ++p->arrived == 2 * dm_range_size(local->panels);
@@ -106,8 +107,8 @@ static dm_step_calls calls_of(dm_product *p) {
   return (dm_step_calls){.source = {p->source[DM_A], p->source[DM_B]},
                          .sink = p->sink,
                          .context = p,
-                         .arrived = arrived,
-                         .check = check,
+                         .arrived = product_arrived,
+                         .check = product_check,
                          .progress = progress,
                          .delivers = p->halts != NULL,
                          .halts = p->halts,
@@ -117,7 +118,7 @@ static dm_step_calls calls_of(dm_product *p) {
 static dm_status read_shares(dm_product *p) {
   if (p->loaded) return DM_OK;
   const dm_step_calls calls = {
-      .source = {p->source[DM_A], p->source[DM_B]}, .context = p, .arrived = arrived};
+      .source = {p->source[DM_A], p->source[DM_B]}, .context = p, .arrived = product_arrived};
   p->arrived = 0;
   dm_run_phase(p->run, "reading", 1);
   DM_TRY(dm_comm_agree(p->run->world, run_steps(p, DM_LOADS, &calls)));
@@ -132,7 +133,7 @@ dm_status dm_product_load(dm_product *product) {
 
 /* ---- products ---- */
 
-static dm_status moves(void *context) {
+static dm_status product_moves(void *context) {
   dm_run *run = context;
   dm_watch_moved(run->watch);
   dm_watch_poll(run->watch);
@@ -141,7 +142,7 @@ static dm_status moves(void *context) {
 
 /* While panels are multiplied no rank stops alone. */
 static void stop_together(dm_product *p) {
-  p->moves = (dm_keepalive){moves, p->run};
+  p->moves = (dm_keepalive){product_moves, p->run};
   for (int x = 0; x < 2; x++)
     if (p->source[x].ops->set_keepalive)
       p->source[x].ops->set_keepalive(p->source[x].state, &p->moves);
@@ -156,11 +157,11 @@ static dm_status sink_ready(dm_product *p) {
 }
 
 /* C in tiles: each is stored when complete; pieces that do not stay in memory are read again. */
-static dm_status multiply_tiles(dm_product *p) {
+static dm_status product_multiply_tiles(dm_product *p) {
   const bool streams = dm_plan_streams(&p->setup->plan);
   const dm_step_calls calls = calls_of(p);
   p->streamed.check = p->check;
-  if (streams && scales(p)) DM_TRY(scale(p));
+  if (streams && scales(p)) DM_TRY(product_scale(p));
   if (streams && p->check) {
     dm_run_phase(p->run, "sampling B", 1);
     DM_TRY(dm_streamed_check_sample(&p->streamed, &p->local, &p->source[DM_B]));
@@ -212,7 +213,7 @@ static dm_status multiply_panels(dm_product *p) {
 
 /* From here on requests to stop are ignored: the rest takes less time than repeating the work
  * done. */
-static dm_status settle(dm_product *p, bool stored) {
+static dm_status product_settle(dm_product *p, bool stored) {
   const dm_step_calls calls = {.sink = p->sink, .storing = dm_run_poll_late};
   if (!p->sink.ops) return DM_OK;
   dm_run_phase(p->run, "writing", DM_SYNC_PATIENCE);
@@ -227,8 +228,8 @@ static dm_status settle(dm_product *p, bool stored) {
 static dm_status run_all(dm_product *product) {
   const dm_plan *plan = &product->setup->plan;
   const bool whole = !dm_plan_streams(plan) && dm_plan_tiles(plan) == 1;
-  DM_TRY(whole ? multiply_panels(product) : multiply_tiles(product));
-  return settle(product, !whole || plan->strips > 0);
+  DM_TRY(whole ? multiply_panels(product) : product_multiply_tiles(product));
+  return product_settle(product, !whole || plan->strips > 0);
 }
 
 dm_status dm_product_run(dm_product *product) {

@@ -23,7 +23,7 @@ static dm_status allocate_new(const dm_rank_memory *memory, const dm_buffer *buf
 }
 
 /* Under strict overcommit what is kept may leave no room. */
-static dm_status allocate(dm_rank_memory *memory, const dm_buffer *buffer, void **new) {
+static dm_status rank_state_allocate(dm_rank_memory *memory, const dm_buffer *buffer, void **new) {
   if (memory->kept) *new = dm_kept_take(memory->kept, buffer->bytes);
   if (*new) return DM_OK;
   dm_status status = allocate_new(memory, buffer, new);
@@ -40,7 +40,7 @@ dm_status dm_rank_memory_take(dm_rank_memory *memory, dm_buffer_kind kind, void 
     return dm_fail(DM_E_BUG, "the plan has no buffer for the %s", dm_buffer_kinds[kind].name);
   if (buffer->bytes == INT64_MAX)
     return dm_fail(DM_E_FIT, "the size of the %s overflows 64 bits", dm_buffer_kinds[kind].name);
-  if (!memory->at[kind]) DM_TRY(allocate(memory, buffer, &memory->at[kind]));
+  if (!memory->at[kind]) DM_TRY(rank_state_allocate(memory, buffer, &memory->at[kind]));
   *at = memory->at[kind];
   return DM_OK;
 }
@@ -65,7 +65,7 @@ dm_status dm_rank_memory_count(dm_rank_memory *memory, dm_buffer_kind kind, int6
 }
 
 /* Allocates all buffers of the rank that live from its opening to its end. */
-static dm_status open_memory(dm_rank_state *local) {
+static dm_status rank_state_open_memory(dm_rank_state *local) {
   dm_rank_memory *memory = &local->memory;
   *memory = (dm_rank_memory){.backend = local->backend,
                              .kept = local->plan->gpu ? NULL : &local->run->kept};
@@ -82,7 +82,7 @@ static dm_status open_memory(dm_rank_state *local) {
 }
 
 /* Only what this product used is kept. */
-static void close_memory(dm_rank_memory *memory) {
+static void rank_state_close_memory(dm_rank_memory *memory) {
   if (memory->kept) dm_kept_drop(memory->kept);
   for (int kind = 0; kind < DM_BUFFERS; kind++) {
     const dm_where where = memory->list.of[kind].where;
@@ -98,17 +98,18 @@ static void close_memory(dm_rank_memory *memory) {
 
 /* ---- places of pieces and panels ---- */
 
-static int64_t padded(int64_t cols, dm_dtype dtype, dm_space space) {
+static int64_t rank_state_padded(int64_t cols, dm_dtype dtype, dm_space space) {
   return space == DM_HOST ? cols : dm_device_stride(cols, dtype);
 }
 
-static const dm_factor *factor_of(const dm_rank_state *local, dm_matrix matrix) {
+static const dm_factor *rank_state_factor_of(const dm_rank_state *local, dm_matrix matrix) {
   return matrix == DM_A ? &local->a : &local->b;
 }
 
 /* Rows of the panel that belong to MEMBER of the group that shares it; of B among those of all
  * entries of a batch. */
-static dm_range rows_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
+static dm_range rank_state_rows_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                                   int member) {
   if (matrix == DM_A) return dm_plan_a_share(local->plan, local->tile, local->coords.i, member);
   return dm_plan_b_piece(local->plan, local->tile, panel, member);
 }
@@ -118,7 +119,7 @@ static int own_member(const dm_rank_state *local, dm_matrix matrix) {
 }
 
 dm_range dm_rank_piece_rows(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
-  return rows_of(local, matrix, panel, own_member(local, matrix));
+  return rank_state_rows_of(local, matrix, panel, own_member(local, matrix));
 }
 
 dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
@@ -129,10 +130,11 @@ dm_range dm_rank_piece_cols(const dm_rank_state *local, dm_matrix matrix, int64_
 static int64_t first_row(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int member) {
   const int64_t origin =
       matrix == DM_A ? local->rows.begin : dm_plan_b_panel(local->plan, local->tile, panel).begin;
-  return rows_of(local, matrix, panel, member).begin - origin;
+  return rank_state_rows_of(local, matrix, panel, member).begin - origin;
 }
 
-static dm_space space_of(const dm_rank_state *local, dm_matrix matrix, dm_holder holder) {
+static dm_space rank_state_space_of(const dm_rank_state *local, dm_matrix matrix,
+                                    dm_holder holder) {
   return dm_where_space(local->memory.list.of[dm_buffer_of(matrix, holder)].where);
 }
 
@@ -144,7 +146,8 @@ static int64_t offset_in_ring(const dm_rank_state *local, dm_matrix matrix, dm_h
   const dm_dtype work = local->plan->problem.work;
   return slot * local->memory.list.of[dm_buffer_of(matrix, ring)].slot +
          first_row(local, matrix, panel, member) *
-             padded(cols, work, space_of(local, matrix, ring)) * dm_dtype_size(work);
+             rank_state_padded(cols, work, rank_state_space_of(local, matrix, ring)) *
+             dm_dtype_size(work);
 }
 
 static int64_t offset_in_share(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
@@ -158,37 +161,41 @@ static int64_t offset_in_share(const dm_rank_state *local, dm_matrix matrix, int
 }
 
 /* Offset of MEMBER's piece in HOLDER; a holder of pieces has a slot for each panel. */
-static int64_t offset_of(const dm_rank_state *local, dm_matrix matrix, dm_holder holder,
-                         int64_t panel, int64_t slot, int member) {
+static int64_t rank_state_offset_of(const dm_rank_state *local, dm_matrix matrix, dm_holder holder,
+                                    int64_t panel, int64_t slot, int member) {
   if (holder == DM_SHARE) return offset_in_share(local, matrix, panel, member);
   const int64_t q = panel - local->panels.begin;
   return offset_in_ring(local, matrix, holder, panel,
-                        dm_route_slot(&factor_of(local, matrix)->route, q, slot), member);
+                        dm_route_slot(&rank_state_factor_of(local, matrix)->route, q, slot),
+                        member);
 }
 
 int64_t dm_rank_source(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                        int peer) {
-  const dm_route *route = &factor_of(local, matrix)->route;
-  return offset_of(local, matrix, route->exposed, panel, slot, peer);
+  const dm_route *route = &rank_state_factor_of(local, matrix)->route;
+  return rank_state_offset_of(local, matrix, route->exposed, panel, slot, peer);
 }
 
 dm_view dm_rank_piece(const dm_rank_state *local, dm_matrix matrix, int64_t panel) {
   if (dm_triangle_shares(local->plan, matrix))
     return dm_view_transpose(dm_rank_piece(local, dm_other_matrix(matrix), panel));
-  const dm_holder holder = factor_of(local, matrix)->route.piece;
-  const dm_space space = space_of(local, matrix, holder);
+  const dm_holder holder = rank_state_factor_of(local, matrix)->route.piece;
+  const dm_space space = rank_state_space_of(local, matrix, holder);
   const dm_dtype work = local->plan->problem.work;
   const dm_range of_rows = dm_rank_piece_rows(local, matrix, panel);
   const dm_range of_cols = dm_rank_piece_cols(local, matrix, panel);
   const int64_t rows = dm_range_size(of_rows), cols = dm_range_size(of_cols);
-  const int64_t at = offset_of(local, matrix, holder, panel, 0, own_member(local, matrix));
+  const int64_t at =
+      rank_state_offset_of(local, matrix, holder, panel, 0, own_member(local, matrix));
   char *memory = local->memory.at[dm_buffer_of(matrix, holder)];
-  return dm_view_strided(memory + at, work, space, rows, cols, padded(cols, work, space));
+  return dm_view_strided(memory + at, work, space, rows, cols,
+                         rank_state_padded(cols, work, space));
 }
 
 /* The band of MATRIX that has row ROW of it. */
-static const dm_band *band_of(const dm_rank_state *local, dm_matrix matrix, int64_t row) {
-  const dm_band *bands = local->mapped[matrix];
+static const dm_read_band *rank_state_band_of(const dm_rank_state *local, dm_matrix matrix,
+                                              int64_t row) {
+  const dm_read_band *bands = local->mapped[matrix];
   int64_t low = 0, high = local->bands[matrix] - 1;
   while (low < high) {
     const int64_t middle = low + (high - low + 1) / 2;
@@ -201,7 +208,7 @@ static const dm_band *band_of(const dm_rank_state *local, dm_matrix matrix, int6
 }
 
 dm_view dm_rank_mapped(const dm_rank_state *local, dm_matrix matrix, dm_range rows, dm_range cols) {
-  const dm_band *band = band_of(local, matrix, rows.begin);
+  const dm_read_band *band = rank_state_band_of(local, matrix, rows.begin);
   const int64_t end = dm_min(rows.end, band->row + band->view.rows);
   return dm_view_sub(band->view, rows.begin - band->row, cols.begin, end - rows.begin,
                      dm_range_size(cols));
@@ -224,20 +231,20 @@ dm_view dm_rank_piece_from(const dm_rank_state *local, dm_matrix matrix, int64_t
 
 dm_view dm_rank_slot(const dm_rank_state *local, dm_matrix matrix, dm_holder ring, int64_t panel,
                      int slot) {
-  const dm_space space = space_of(local, matrix, ring);
+  const dm_space space = rank_state_space_of(local, matrix, ring);
   const dm_dtype work = local->plan->problem.work;
   const int64_t depth = dm_range_size(dm_plan_panel(local->plan, panel));
   const int64_t rows = matrix == DM_A ? dm_range_size(local->rows) : depth;
   const int64_t cols = matrix == DM_A ? depth : dm_range_size(local->cols);
   const int64_t at =
-      dm_route_slot(&factor_of(local, matrix)->route, panel - local->panels.begin, slot);
+      dm_route_slot(&rank_state_factor_of(local, matrix)->route, panel - local->panels.begin, slot);
   return dm_view_strided(dm_rank_memory_slot(&local->memory, dm_buffer_of(matrix, ring), at), work,
-                         space, rows, cols, padded(cols, work, space));
+                         space, rows, cols, rank_state_padded(cols, work, space));
 }
 
 dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
   const dm_view whole = dm_rank_slot(local, matrix, DM_DEVICE_RING, panel, slot);
-  const dm_route *route = &factor_of(local, matrix)->route;
+  const dm_route *route = &rank_state_factor_of(local, matrix)->route;
   if (route->exposed == route->piece) return whole;
   const int64_t rows = dm_range_size(dm_rank_piece_rows(local, matrix, panel));
   return dm_view_sub(whole, first_row(local, matrix, panel, own_member(local, matrix)), 0, rows,
@@ -245,11 +252,12 @@ dm_view dm_rank_uploaded(const dm_rank_state *local, dm_matrix matrix, int64_t p
 }
 
 /* All of the panel as products read it. */
-static dm_view operand_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot) {
+static dm_view rank_state_operand_of(const dm_rank_state *local, dm_matrix matrix, int64_t panel,
+                                     int slot) {
   if (dm_triangle_shares(local->plan, matrix))
-    return dm_view_transpose(operand_of(local, dm_other_matrix(matrix), panel, slot));
+    return dm_view_transpose(rank_state_operand_of(local, dm_other_matrix(matrix), panel, slot));
   if (local->mapped[matrix]) return dm_rank_piece_from(local, matrix, panel, 0);
-  const dm_holder holder = factor_of(local, matrix)->route.operand;
+  const dm_holder holder = rank_state_factor_of(local, matrix)->route.operand;
   if (holder == DM_SHARE) return dm_rank_piece(local, matrix, panel);
   return dm_rank_slot(local, matrix, holder, panel, slot);
 }
@@ -257,7 +265,7 @@ static dm_view operand_of(const dm_rank_state *local, dm_matrix matrix, int64_t 
 dm_view dm_rank_operand_from(const dm_rank_state *local, dm_matrix matrix, int64_t panel, int slot,
                              int64_t row) {
   if (local->mapped[matrix]) return dm_rank_piece_from(local, matrix, panel, row);
-  const dm_view all = operand_of(local, matrix, panel, slot);
+  const dm_view all = rank_state_operand_of(local, matrix, panel, slot);
   return dm_view_sub(all, row, 0, all.rows - row, all.cols);
 }
 
@@ -278,7 +286,7 @@ static void block_open(dm_rank_state *local) {
   const dm_space space = dm_where_space(local->memory.list.of[DM_BUFFER_BLOCKS].where);
   const int64_t rows = dm_range_size(local->rows), cols = dm_range_size(local->cols);
   local->c = dm_view_strided(local->memory.at[DM_BUFFER_BLOCKS], type, space, rows, cols,
-                             padded(dm_compute_width(row, type, cols), type, space));
+                             rank_state_padded(dm_compute_width(row, type, cols), type, space));
 }
 
 /* Groups: the ranks of one grid row, column or stack of layers, in the order of their
@@ -296,8 +304,8 @@ static dm_status groups_open(dm_rank_state *local) {
   return dm_comm_split(world, stack, at->l, &local->layers);
 }
 
-static dm_status buffers_open(dm_rank_state *local) {
-  DM_TRY(open_memory(local));
+static dm_status rank_state_buffers_open(dm_rank_state *local) {
+  DM_TRY(rank_state_open_memory(local));
   DM_TRY(factor_open(local, DM_A));
   DM_TRY(factor_open(local, DM_B));
   dm_rank_turn_to(local, 0);
@@ -311,14 +319,14 @@ static dm_status expose_buffer(dm_rank_state *local, int share, const dm_comm *g
                              local->memory.list.of[kind].bytes);
 }
 
-static dm_status expose(dm_rank_state *local, dm_matrix matrix) {
-  const dm_factor *factor = factor_of(local, matrix);
+static dm_status rank_state_expose(dm_rank_state *local, dm_matrix matrix) {
+  const dm_factor *factor = rank_state_factor_of(local, matrix);
   if (local->coords.idle || !factor->route.linked) return DM_OK;
   return expose_buffer(local, matrix, factor->peers, dm_buffer_of(matrix, factor->route.exposed));
 }
 
-static dm_status shared_open(dm_rank_state *local, dm_matrix matrix) {
-  const dm_factor *factor = factor_of(local, matrix);
+static dm_status rank_state_shared_open(dm_rank_state *local, dm_matrix matrix) {
+  const dm_factor *factor = rank_state_factor_of(local, matrix);
   if (local->coords.idle || factor->route.piece != DM_SHARED_SLOTS) return DM_OK;
   const dm_buffer_kind kind = dm_buffer_of(matrix, DM_SHARED_SLOTS);
   return dm_transport_slots_open(local->transport, matrix, factor->peers,
@@ -342,10 +350,10 @@ static dm_status transport_open(dm_rank_state *local, const dm_transport_ops *op
   DM_TRY(dm_links_open(local->run, local->backend, ops, &local->transport));
   if (local->plan->device_links != ops->device_memory && dm_plan_used(local->plan) > 1)
     return dm_fail(DM_E_BUG, "transport %s cannot move what the plan requires", ops->name);
-  DM_TRY(dm_comm_agree(world, shared_open(local, DM_A)));
-  DM_TRY(dm_comm_agree(world, shared_open(local, DM_B)));
-  DM_TRY(dm_comm_agree(world, expose(local, DM_A)));
-  DM_TRY(dm_comm_agree(world, expose(local, DM_B)));
+  DM_TRY(dm_comm_agree(world, rank_state_shared_open(local, DM_A)));
+  DM_TRY(dm_comm_agree(world, rank_state_shared_open(local, DM_B)));
+  DM_TRY(dm_comm_agree(world, rank_state_expose(local, DM_A)));
+  DM_TRY(dm_comm_agree(world, rank_state_expose(local, DM_B)));
   return dm_comm_agree(world, expose_block(local));
 }
 
@@ -393,7 +401,7 @@ dm_status dm_rank_open(dm_run *run, const dm_plan *plan, dm_backend *backend,
   dm_status status = check_strips(plan);
   if (!status && !local->coords.idle) {
     local->panels = dm_plan_layer(plan, local->coords.l);
-    status = buffers_open(local);
+    status = rank_state_buffers_open(local);
   }
   DM_TRY(dm_comm_agree(run->world, status));
   return transport_open(local, transport);
@@ -417,7 +425,7 @@ void dm_rank_close(dm_rank_state *local) {
   factor_close(&local->a);
   factor_close(&local->b);
   dm_scaling_close(&local->scaling, local->backend);
-  close_memory(&local->memory);
+  rank_state_close_memory(&local->memory);
   dm_comm_free(local->grid_row);
   dm_comm_free(local->grid_column);
   dm_comm_free(local->layers);

@@ -132,7 +132,7 @@ typedef struct dm_rank_state {
   dm_factor a, b;
   /* op(A), op(B) if multiplied in the page cache: rows in order, in one or more files; else NULL.
    * Of a matrix that shares the other's pieces NULL, and the other is in one file. */
-  const dm_band *mapped[2];
+  const dm_read_band *mapped[2];
   int64_t bands[2];
   dm_view c;     /* sums of products: the block, in the backend's memory */
   dm_view c_sum; /* pk > 1: its rows c_share, summed over the layers */

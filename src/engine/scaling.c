@@ -16,15 +16,15 @@ static const double least_granted = 64.0;
 
 /* Statistics of all rows of op(A), or all columns of op(B); for complex numbers of columns of their
  * parts. */
-typedef struct lines {
+typedef struct scaling_lines {
   int64_t count, parts; /* parts: lines that make up one column */
   bool by_row;
   double *extremes; /* see dm_backend_extremes */
   int64_t *sums;
-} lines;
+} scaling_lines;
 
-static dm_status lines_open(lines *l, int64_t count, int64_t parts, bool by_row) {
-  *l = (lines){.count = count * parts, .parts = parts, .by_row = by_row};
+static dm_status lines_open(scaling_lines *l, int64_t count, int64_t parts, bool by_row) {
+  *l = (scaling_lines){.count = count * parts, .parts = parts, .by_row = by_row};
   count = l->count;
   DM_TRY(dm_buffer_table(2 * count, &l->extremes));
   DM_TRY(dm_buffer_table(DM_LINE_SUMS * count, &l->sums));
@@ -32,13 +32,13 @@ static dm_status lines_open(lines *l, int64_t count, int64_t parts, bool by_row)
   return DM_OK;
 }
 
-static void lines_close(lines *l) {
+static void lines_close(scaling_lines *l) {
   free(l->extremes);
   free(l->sums);
 }
 
 /* Index of the first line of a piece that starts at (ROW, COL). */
-static int64_t line_at(const lines *l, int64_t row, int64_t col) {
+static int64_t scaling_line_at(const scaling_lines *l, int64_t row, int64_t col) {
   return l->by_row ? row : l->parts * col;
 }
 
@@ -50,7 +50,7 @@ typedef struct real_piece {
   int64_t count, parts; /* lines of the matrix, of which each is so many here */
 } real_piece;
 
-static real_piece seen(const lines *l, dm_view piece) {
+static real_piece seen(const scaling_lines *l, dm_view piece) {
   const bool rows = piece.col_stride == 1;
   real_piece r = {.by_row = l->by_row == rows, .count = l->by_row ? piece.rows : piece.cols};
   r.parts = dm_dtype_is_complex(piece.dtype) && !r.by_row ? 2 : 1;
@@ -70,11 +70,11 @@ static void spread_extremes(double *to, int64_t to_parts, const double *from, in
     }
 }
 
-static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece, int64_t panel,
-                               int64_t row, int64_t col) {
-  const lines *l = context;
+static dm_status scaling_take_extremes(void *context, dm_backend *backend, dm_view piece,
+                                       int64_t panel, int64_t row, int64_t col) {
+  const scaling_lines *l = context;
   const real_piece r = seen(l, piece);
-  double *extremes = l->extremes + 2 * line_at(l, row, col);
+  double *extremes = l->extremes + 2 * scaling_line_at(l, row, col);
   DM_FREED double *found = NULL;
   (void)panel;
   if (r.parts == l->parts) return dm_backend_extremes(backend, r.rows, r.by_row, extremes);
@@ -86,11 +86,11 @@ static dm_status take_extremes(void *context, dm_backend *backend, dm_view piece
 }
 
 /* Sums of a line go to its first part: those of all parts are added in the end. */
-static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, int64_t panel,
-                           int64_t row, int64_t col) {
-  const lines *l = context;
+static dm_status scaling_take_sums(void *context, dm_backend *backend, dm_view piece, int64_t panel,
+                                   int64_t row, int64_t col) {
+  const scaling_lines *l = context;
   const real_piece r = seen(l, piece);
-  const int64_t first = line_at(l, row, col);
+  const int64_t first = scaling_line_at(l, row, col);
   const double *extremes = l->extremes + 2 * first;
   int64_t *sums = l->sums + DM_LINE_SUMS * first;
   DM_FREED double *of_parts = NULL;
@@ -108,7 +108,7 @@ static dm_status take_sums(void *context, dm_backend *backend, dm_view piece, in
 }
 
 /* Every part of C sums all parts of a column of B: both lines get the extremes of both. */
-static void join_extremes(const lines *l, int64_t first, int64_t count) {
+static void scaling_join_extremes(const scaling_lines *l, int64_t first, int64_t count) {
   for (int64_t i = first; i + 1 < first + count && l->parts == 2; i += 2)
     for (int e = 0; e < 2; e++) {
       double *of = l->extremes + 2 * i + e;
@@ -116,7 +116,7 @@ static void join_extremes(const lines *l, int64_t first, int64_t count) {
     }
 }
 
-static void join_sums(const lines *l) {
+static void scaling_join_sums(const scaling_lines *l) {
   for (int64_t i = 0; i + 1 < l->count && l->parts == 2; i += 2)
     for (int x = 0; x < DM_LINE_SUMS; x++) {
       int64_t *of = l->sums + DM_LINE_SUMS * i + x;
@@ -124,7 +124,7 @@ static void join_sums(const lines *l) {
     }
 }
 
-static bool all_finite(const lines *l, int64_t first, int64_t count) {
+static bool all_finite(const scaling_lines *l, int64_t first, int64_t count) {
   for (int64_t i = first; i < first + count; i++)
     if (!isfinite(l->extremes[2 * i])) return false;
   return true;
@@ -133,12 +133,13 @@ static bool all_finite(const lines *l, int64_t first, int64_t count) {
 /* For whole lines: no other piece has a part of them. */
 static dm_status take_both(void *context, dm_backend *backend, dm_view piece, int64_t panel,
                            int64_t row, int64_t col) {
-  const lines *l = context;
-  const int64_t first = line_at(l, row, col);
+  const scaling_lines *l = context;
+  const int64_t first = scaling_line_at(l, row, col);
   const int64_t count = l->by_row ? piece.rows : l->parts * piece.cols;
-  DM_TRY(take_extremes(context, backend, piece, panel, row, col));
-  join_extremes(l, first, count);
-  return all_finite(l, first, count) ? take_sums(context, backend, piece, panel, row, col) : DM_OK;
+  DM_TRY(scaling_take_extremes(context, backend, piece, panel, row, col));
+  scaling_join_extremes(l, first, count);
+  return all_finite(l, first, count) ? scaling_take_sums(context, backend, piece, panel, row, col)
+                                     : DM_OK;
 }
 
 /* Scans PART, in the memory of BACKEND, or, if it is NULL, pieces of the shares or, if SOURCE is
@@ -152,7 +153,7 @@ typedef struct matrix_scan {
   dm_matrix matrix;
 } matrix_scan;
 
-static dm_status each_piece(const matrix_scan *at, dm_piece_taker *take, lines *l) {
+static dm_status scaling_each_piece(const matrix_scan *at, dm_piece_taker *take, scaling_lines *l) {
   const dm_source *from = at->source;
   const dm_scaled_part *p = at->part;
   return dm_comm_agree(at->world, p ? take(l, at->backend, p->view, 0, p->row, p->col)
@@ -162,23 +163,24 @@ static dm_status each_piece(const matrix_scan *at, dm_piece_taker *take, lines *
 }
 
 /* Maxima and sums of whole numbers: the order of ranks or panels does not matter. */
-static dm_status scan_lines(const matrix_scan *at, lines *l, bool *finite) {
+static dm_status scan_lines(const matrix_scan *at, scaling_lines *l, bool *finite) {
   const dm_comm *world = at->world;
   const dm_source *from = at->source;
   const bool once = at->part ? dm_comm_size(world) == 1
                              : from && from->ops->has_lines(from->state, at->local, at->matrix);
-  DM_TRY(each_piece(at, once ? take_both : take_extremes, l));
+  DM_TRY(scaling_each_piece(at, once ? take_both : scaling_take_extremes, l));
   DM_TRY(dm_comm_max_f64(world, l->extremes, 2 * l->count));
   *finite = *finite && all_finite(l, 0, l->count);
   if (!*finite) return DM_OK;
-  join_extremes(l, 0, l->count);
-  if (!once) DM_TRY(each_piece(at, take_sums, l));
+  scaling_join_extremes(l, 0, l->count);
+  if (!once) DM_TRY(scaling_each_piece(at, scaling_take_sums, l));
   DM_TRY(dm_comm_sum_i64(world, l->sums, DM_LINE_SUMS * l->count));
-  join_sums(l);
+  scaling_join_sums(l);
   return DM_OK;
 }
 
-static void set_exponents(const lines *l, const dm_moduli *moduli, int64_t k, int32_t *exponents) {
+static void scaling_set_exponents(const scaling_lines *l, const dm_moduli *moduli, int64_t k,
+                                  int32_t *exponents) {
   for (int64_t i = 0; i < l->count; i++)
     exponents[i] = dm_exponent(moduli, l->extremes[2 * i], l->sums[DM_LINE_SUMS * i], k);
 }
@@ -196,7 +198,7 @@ typedef struct losses {
 } losses;
 
 /* alpha = 2^(top - q), q at most 12; negative: too many elements are smaller. */
-static int depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
+static int scaling_depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
   for (int d = 0; d < DM_LINE_DEPTHS; d++)
     if (counts[d] >= k - k / 4) return dm_line_depths[d];
   return -1;
@@ -204,7 +206,7 @@ static int depth_of(const int64_t counts[DM_LINE_DEPTHS], int64_t k) {
 
 /* U: roundoff of the elements; those of at least 1 / U lose nothing. Powers and roots are taken of
  * the largest values alone: there are as many lines as C has rows and columns. */
-static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, double u) {
+static losses losses_of(const scaling_lines *l, const int32_t *exponents, int64_t k, double u) {
   double cut = -INFINITY, norm = 0.0, least = INFINITY; /* log2, squared, 1 / each */
   bool bounded = true;
   for (int64_t i = 0; i < l->count; i++) {
@@ -212,7 +214,7 @@ static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, dou
     int top;
     if (!(l->extremes[2 * i] > 0.0)) continue; /* zeros lose nothing */
     frexp(l->extremes[2 * i], &top);
-    const int depth = depth_of(sums + 1, k);
+    const int depth = scaling_depth_of(sums + 1, k);
     bounded &= depth >= 0;
     cut = fmax(cut, (double)(depth - exponents[i] - top));
     norm = fmax(norm, (double)(1 << 2 * dm_max(0, depth)) * (double)(sums[0] + k));
@@ -224,7 +226,7 @@ static losses losses_of(const lines *l, const int32_t *exponents, int64_t k, dou
 }
 
 /* f, from the lines' norms or element by element, whichever is less. */
-static double factor_of(const losses *a, const losses *b, int64_t k, double u) {
+static double scaling_factor_of(const losses *a, const losses *b, int64_t k, double u) {
   const double by_norms = 2.0 / sqrt((double)k) * (a->cut * b->norm + b->cut * a->norm);
   const double by_each = a->each + b->each;
   return 1.0 + (by_norms < by_each ? by_norms : by_each) / u;
@@ -241,7 +243,7 @@ static double granted(const dm_problem *p) {
   return fmax(least_granted, (double)depth_of_sums(p));
 }
 
-static dm_status upload(dm_backend *backend, int32_t *to, int32_t *from, int64_t count) {
+static dm_status scaling_upload(dm_backend *backend, int32_t *to, int32_t *from, int64_t count) {
   dm_event done;
   DM_TRY(dm_backend_copy(backend, dm_view_strided(to, DM_I32, DM_DEVICE, 1, count, count),
                          dm_view_strided(from, DM_I32, DM_HOST, 1, count, count), &done));
@@ -254,7 +256,7 @@ static int64_t cols_of(const dm_problem *p) {
 }
 
 /* Puts the exponents where products read them; the planner counts them with the vectors. */
-static dm_status give(dm_scaling *s, const dm_problem *p, dm_backend *backend) {
+static dm_status scaling_give(dm_scaling *s, const dm_problem *p, dm_backend *backend) {
   s->passed = (dm_exponents){s->rows, s->cols};
   if (!backend->ops->device_memory) return DM_OK;
   const int64_t count = cols_of(p), bytes = (p->m + count) * (int64_t)sizeof *s->rows;
@@ -266,25 +268,26 @@ static dm_status give(dm_scaling *s, const dm_problem *p, dm_backend *backend) {
   }
   int32_t *rows = s->on_device, *cols = rows + p->m;
   s->passed = (dm_exponents){rows, cols};
-  DM_TRY(upload(backend, rows, s->rows, p->m));
-  return upload(backend, cols, s->cols, count);
+  DM_TRY(scaling_upload(backend, rows, s->rows, p->m));
+  return scaling_upload(backend, cols, s->cols, count);
 }
 
 /* Sets the exponents for COUNT moduli; returns f. */
-static double scale_by(dm_scaling *s, const dm_problem *p, const lines *rows, const lines *cols,
-                       int count) {
+static double scale_by(dm_scaling *s, const dm_problem *p, const scaling_lines *rows,
+                       const scaling_lines *cols, int count) {
   const int64_t depth = depth_of_sums(p);
   const double u = dm_dtype_roundoff(p->accumulator);
   dm_moduli moduli;
   dm_moduli_make(count, &moduli);
-  set_exponents(rows, &moduli, depth, s->rows);
-  set_exponents(cols, &moduli, depth, s->cols);
+  scaling_set_exponents(rows, &moduli, depth, s->rows);
+  scaling_set_exponents(cols, &moduli, depth, s->cols);
   const losses of_a = losses_of(rows, s->rows, depth, u), of_b = losses_of(cols, s->cols, depth, u);
-  return depth > 0 ? factor_of(&of_a, &of_b, depth, u) : 1.0;
+  return depth > 0 ? scaling_factor_of(&of_a, &of_b, depth, u) : 1.0;
 }
 
 /* The smallest number of moduli above P's that makes f small enough; 0: none. Exponents change. */
-static int more_moduli(dm_scaling *s, const dm_problem *p, const lines *rows, const lines *cols) {
+static int more_moduli(dm_scaling *s, const dm_problem *p, const scaling_lines *rows,
+                       const scaling_lines *cols) {
   int low = p->compute.moduli + 1, high = DM_MODULI_MOST;
   if (low > high || !(scale_by(s, p, rows, cols, high) <= granted(p))) return 0;
   while (low < high) {
@@ -305,8 +308,8 @@ static const dm_source *scanned(const dm_rank_state *local, const dm_source *sou
 }
 
 /* USES: this rank multiplies. */
-static dm_status scale(const matrix_scan of[2], const dm_problem *p, dm_scaling *s, bool uses,
-                       lines *rows, lines *cols) {
+static dm_status scaling_scale(const matrix_scan of[2], const dm_problem *p, dm_scaling *s,
+                               bool uses, scaling_lines *rows, scaling_lines *cols) {
   bool finite = true;
   DM_TRY(scan_lines(&of[DM_A], rows, &finite));
   DM_TRY(scan_lines(&of[DM_B], cols, &finite));
@@ -320,7 +323,7 @@ static dm_status scale(const matrix_scan of[2], const dm_problem *p, dm_scaling 
     s->moduli = more_moduli(s, p, rows, cols);
     (void)scale_by(s, p, rows, cols, p->compute.moduli);
   }
-  return dm_comm_agree(of->world, uses ? give(s, p, of->backend) : DM_OK);
+  return dm_comm_agree(of->world, uses ? scaling_give(s, p, of->backend) : DM_OK);
 }
 
 static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
@@ -332,12 +335,12 @@ static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
 }
 
 static dm_status scale_all(const matrix_scan of[2], const dm_problem *p, dm_scaling *s, bool uses) {
-  lines rows = {0}, cols = {0};
+  scaling_lines rows = {0}, cols = {0};
   dm_status status = exponents_open(s, p);
   if (!status) status = lines_open(&rows, p->m, 1, true);
   if (!status) status = lines_open(&cols, p->n, dm_compute_parts(&p->compute, p->work), false);
   status = dm_comm_agree(of->world, status);
-  if (!status) status = scale(of, p, s, uses, &rows, &cols);
+  if (!status) status = scaling_scale(of, p, s, uses, &rows, &cols);
   lines_close(&rows);
   lines_close(&cols);
   return status;

@@ -25,7 +25,7 @@
 
 /* Fraction of the free memory that a rank may plan with; the rest is for libraries and the
  * system. */
-static const double usable = 0.85;
+static const double setup_usable = 0.85;
 
 enum { FILES = sizeof((dm_named_files *)NULL)->reads / sizeof(char *) };
 
@@ -79,7 +79,7 @@ static bool has_avx512(void) {
 /* Products of CORES on NODES computers relative to those of cores that share nothing: 43 GFLOP/s of
  * f64 for each of 16 cores of a Xeon, 26 for each of 32, whose hardware threads share units; at
  * other hours each of these took half as long again. */
-static double crowd(int64_t cores, int nodes) {
+static double setup_crowd(int64_t cores, int nodes) {
   const double few_cores = 16;
   return pow(fmin(1, few_cores * nodes / (double)cores), 0.75);
 }
@@ -87,7 +87,7 @@ static double crowd(int64_t cores, int nodes) {
 /* OpenBLAS's products relative to the stated rates of cores that are AVX2's: 47 GFLOP/s of f64 on 2
  * cores of an EPYC. */
 static double speed_of(int64_t cores, int nodes) {
-  return has_avx512() ? 1.4 * crowd(cores, nodes) : 1;
+  return has_avx512() ? 1.4 * setup_crowd(cores, nodes) : 1;
 }
 
 /* Of 4096^3, in seconds: checking, mapping and writing, which a GPU does while it multiplies; and
@@ -188,8 +188,8 @@ static dm_status take_backend(const dm_engine *engine, const dm_backend_ops *ops
   return DM_OK;
 }
 
-static dm_status open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                              const dm_backend_ops *ops, dm_setup *setup) {
+static dm_status setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+                                    const dm_backend_ops *ops, dm_setup *setup) {
   dm_backend_config config = {.local_rank = run->gpu,
                               .local_ranks = run->local_ranks,
                               .threads = run->cores.threads,
@@ -227,7 +227,7 @@ static dm_status count_sharing(const dm_run *run, dm_device *device) {
 }
 
 /* GPUs of a computer that no rank uses. */
-static void hint_at_others(const dm_run *run, const dm_device *device) {
+static void setup_hint_at_others(const dm_run *run, const dm_device *device) {
   if (dm_comm_is_one_process(run->world) || device->visible <= run->local_ranks) return;
   dm_log_line(
       &run->log, DM_LOG_NOTE,
@@ -238,7 +238,7 @@ static void hint_at_others(const dm_run *run, const dm_device *device) {
 
 static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const dm_setup *setup) {
   if (!setup->backend->ops->device_memory) return DM_OK;
-  if (setup->device.sharing == 1) hint_at_others(run, &setup->device);
+  if (setup->device.sharing == 1) setup_hint_at_others(run, &setup->device);
   if (setup->device.sharing == 1) return DM_OK;
   if (engine->require_gpu_per_rank)
     return dm_hint(dm_fail(DM_E_DEVICE, "%d ranks of this node share GPU %s", setup->device.sharing,
@@ -251,13 +251,13 @@ static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const
 }
 
 int64_t dm_setup_share(int64_t limit, double available) {
-  int64_t share = (int64_t)(available * usable);
+  int64_t share = (int64_t)(available * setup_usable);
   return limit > 0 ? limit : share;
 }
 
 /* In factors of two around the stated rate: the noise of one measurement must not choose another
  * grid, whose sums have other bits. --machine states finer rates. */
-static double steady(double stated, double measured) {
+static double setup_steady(double stated, double measured) {
   return stated * exp2(round(log2(measured / stated)));
 }
 
@@ -299,7 +299,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->shared_slots = !gpu && setup->links.chosen->shared_slots;
   const dm_link_rates *rates = &setup->links.rates;
   if (machine->device_links && rates->inside > 0)
-    machine->link = steady(dm_machine_device_link(device->name), rates->inside);
+    machine->link = setup_steady(dm_machine_device_link(device->name), rates->inside);
   const int64_t process =
       engine->process_bytes > 0
           ? engine->process_bytes
@@ -322,7 +322,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   machine->device_bytes = -values[1];
   machine->ranks_per_node = (int)values[2];
   if ((machine->device_links || !gpu) && rates->between > 0)
-    machine->network = steady(machine->network, rates->between * (double)values[2]);
+    machine->network = setup_steady(machine->network, rates->between * (double)values[2]);
   for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] /= (double)values[3];
   machine->upload /= (double)values[3];
   machine->memory /= (double)values[3];
@@ -373,7 +373,7 @@ static dm_status open_backends(dm_run *run, const dm_engine *engine, const dm_pr
   if (engine->pretend_nodes > 1)
     DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
   DM_TRY(find_backend(run, engine, problem, &ops));
-  DM_TRY(dm_comm_agree(run->world, open_backend(run, engine, problem, ops, setup)));
+  DM_TRY(dm_comm_agree(run->world, setup_open_backend(run, engine, problem, ops, setup)));
   run->has_used_gpu |= ops->device_memory;
   DM_TRY(sit_near(run, engine, setup));
   DM_TRY(count_sharing(run, &setup->device));
@@ -401,7 +401,7 @@ static dm_status open_for_plan(dm_run *run, const dm_engine *engine, const dm_pr
   const dm_device device = setup->device; /* with the number of ranks that share it */
   if (strcmp(planned->compute.name, problem->compute.name) == 0) return DM_OK;
   dm_setup_close(setup);
-  DM_TRY(open_backend(run, engine, planned, ops, setup));
+  DM_TRY(setup_open_backend(run, engine, planned, ops, setup));
   setup->device = device;
   return DM_OK;
 }
@@ -541,7 +541,7 @@ static const double write_copies = 22e9, clears = 5e9;
  * B in 0.015 s, sums and hashes them in 0.018 s, and sums, hashes and writes C in 0.023 s. */
 static const double cpu_maps = 18e9, cpu_checks = 22e9, cpu_stores = 6e9;
 
-static const double nearly_all = 0.95;
+static const double setup_nearly_all = 0.95;
 
 dm_seen_files dm_see_files(const dm_named_files *files) {
   dm_seen_files seen = {.cached = files->reads[0] || files->reads_memory,
@@ -551,7 +551,7 @@ dm_seen_files dm_see_files(const dm_named_files *files) {
   int64_t bytes = 0;
   for (int i = 0; i < FILES && files->reads[i]; i++) {
     struct stat info;
-    if (dm_file_cached(files->reads[i]) < nearly_all) seen.cached = false;
+    if (dm_file_cached(files->reads[i]) < setup_nearly_all) seen.cached = false;
     if (stat(files->reads[i], &info) == 0) bytes += (int64_t)info.st_size;
   }
   seen.fit = bytes > 0 ? bytes <= dm_memory_total() / 2 : files->reads_memory;

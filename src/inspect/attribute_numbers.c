@@ -9,7 +9,7 @@
 #include "dataset/hdf5_type.h"
 #include "dataset/hdf5_use.h"
 
-enum { WORD = 64 };
+enum { ATTRIBUTE_WORD = 64 };
 
 static dm_number of_real(double real) {
   const bool whole = real == floor(real) && fabs(real) < 0x1p63;
@@ -25,7 +25,7 @@ bool dm_number_of_text(char *text, dm_number *n) {
   return true;
 }
 
-static bool read_whole(hid_t attribute, hid_t type, int count, dm_number *list) {
+static bool attribute_read_whole(hid_t attribute, hid_t type, int count, dm_number *list) {
   long long whole[DM_MISSING_VALUES];
   const bool is_unsigned = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
   if (H5Aread(attribute, is_unsigned ? H5T_NATIVE_ULLONG : H5T_NATIVE_LLONG, whole) < 0)
@@ -51,7 +51,7 @@ static bool read_reals(hid_t attribute, hid_t type, int count, dm_number *list) 
 
 /* Whether TYPE is a number as machines have them, or an enumeration of such. A damaged one, with
  * another width or place of its bits, may make HDF5 read beyond an element. */
-static bool is_usual(hid_t type, H5T_class_t kind) {
+static bool attribute_is_usual(hid_t type, H5T_class_t kind) {
   char text[DM_TYPE_TEXT];
   dm_dtype dtype;
   bool swapped;
@@ -63,7 +63,7 @@ static bool is_usual(hid_t type, H5T_class_t kind) {
 
 dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char *name,
                                dm_number list[DM_MISSING_VALUES], int *count) {
-  char text[WORD];
+  char text[ATTRIBUTE_WORD];
   DM_H5_HELD hid_t attribute = -1;
   *count = DM_NO_ATTRIBUTE;
   DM_TRY(dm_h5_open_attribute(at, object, name, &attribute));
@@ -74,13 +74,14 @@ dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char
   if (all < 0 || kind == H5T_NO_CLASS) return dm_h5_unreadable(at, object, name);
   const bool whole = kind == H5T_INTEGER || kind == H5T_ENUM;
   bool numbers = whole || kind == H5T_FLOAT;
-  if (numbers && !is_usual(type, kind))
+  if (numbers && !attribute_is_usual(type, kind))
     return dm_hint(dm_fail_at(DM_E_INPUT, at,
                               "refused: its attribute '%.80s' has numbers of an unusual type",
                               name),
                    "--raw takes the stored numbers");
   numbers = numbers && all <= DM_MISSING_VALUES;
-  if (numbers && all > 0 && !(whole ? read_whole : read_reals)(attribute, type, (int)all, list))
+  if (numbers && all > 0 &&
+      !(whole ? attribute_read_whole : read_reals)(attribute, type, (int)all, list))
     return dm_h5_unreadable(at, object, name);
   if (!numbers && all == 1 && kind == H5T_STRING) {
     DM_TRY(dm_h5_text_of(at, object, name, text, sizeof text, &numbers));
@@ -92,7 +93,7 @@ dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char
 
 dm_status dm_attribute_is_true(const dm_location *at, int64_t object, const char *name, bool *is) {
   dm_number list[DM_MISSING_VALUES];
-  char text[WORD] = "";
+  char text[ATTRIBUTE_WORD] = "";
   int count;
   H5T_class_t kind;
   DM_TRY(dm_attribute_numbers(at, object, name, list, &count));

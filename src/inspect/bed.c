@@ -9,17 +9,18 @@
 #include "dataset/naming.h"
 #include "inspect/bed_lists.h"
 
-enum { MAGIC = 2, HEADER = 3 };
+enum { BED_MAGIC = 2, BED_HEADER = 3 };
 
 static bool is_bed(int fd) {
-  char first[MAGIC] = "";
-  return dm_file_read_at(fd, first, MAGIC, 0) == MAGIC && memcmp(first, "\x6c\x1b", MAGIC) == 0;
+  char first[BED_MAGIC] = "";
+  return dm_file_read_at(fd, first, BED_MAGIC, 0) == BED_MAGIC &&
+         memcmp(first, "\x6c\x1b", BED_MAGIC) == 0;
 }
 
 /* The size says whether the three files belong together. */
 static dm_status check_size(const dm_dataset *find, int64_t variants, int64_t samples) {
   const dm_location *at = &find->at;
-  const int64_t stored = find->file_bytes - HEADER, bytes = dm_dataset_bytes(find);
+  const int64_t stored = find->file_bytes - BED_HEADER, bytes = dm_dataset_bytes(find);
   if (stored == bytes) return DM_OK;
   return dm_hint(dm_fail_at(DM_E_INPUT, at,
                             "has %lld bytes of genotypes; %lld variants (.bim) of %lld samples "
@@ -53,14 +54,15 @@ static void set_meaning(const dm_trust *trust, dm_meaning *m) {
 
 static dm_status bed_examine(int fd, const dm_trust *trust, dm_dataset *find) {
   const dm_location *at = &find->at;
-  unsigned char first[HEADER] = "";
+  unsigned char first[BED_HEADER] = "";
   int64_t variants, samples;
   DM_TRY(check_trust(at, trust));
-  if (dm_file_read_at(fd, first, HEADER, 0) < HEADER)
+  if (dm_file_read_at(fd, first, BED_HEADER, 0) < BED_HEADER)
     return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
-  if (first[MAGIC] > 1)
+  if (first[BED_MAGIC] > 1)
     return dm_fail_at(DM_E_INPUT, at,
-                      "is no .bed file of PLINK 1: its third byte is %d, not 1 or 0", first[MAGIC]);
+                      "is no .bed file of PLINK 1: its third byte is %d, not 1 or 0",
+                      first[BED_MAGIC]);
   DM_TRY(dm_bed_each(at, DM_BED_VARIANTS, NULL, NULL, &variants));
   DM_TRY(dm_bed_each(at, DM_BED_SAMPLES, NULL, NULL, &samples));
   if (variants == 0 || samples == 0)
@@ -69,11 +71,11 @@ static dm_status bed_examine(int fd, const dm_trust *trust, dm_dataset *find) {
   const dm_axes axes = {.count = 2, .extent = {variants, samples}};
   find->dtype = DM_I8;
   find->genotypes = true;
-  find->by_columns = first[MAGIC] == 0;
+  find->by_columns = first[BED_MAGIC] == 0;
   DM_TRY(dm_examine_lay(trust, &axes, find));
   find->layout = DM_CONTIGUOUS;
-  find->offset = HEADER;
-  find->stored_bytes = find->file_bytes - HEADER;
+  find->offset = BED_HEADER;
+  find->stored_bytes = find->file_bytes - BED_HEADER;
   set_meaning(trust, &find->meaning);
   return check_size(find, variants, samples);
 }

@@ -10,9 +10,10 @@
 #include "dataset/naming.h"
 #include "inspect/inspect_impl.h"
 
-enum { LINE = 1 << 20, ENDING = 4 };
+enum { BED_LISTS_LINE = 1 << 20, ENDING = 4 };
 
-static const char *const endings[] = {[DM_BED_VARIANTS] = ".bim", [DM_BED_SAMPLES] = ".fam"};
+static const char *const bed_lists_endings[] = {
+    [DM_BED_VARIANTS] = ".bim", [DM_BED_SAMPLES] = ".fam"};
 
 dm_status dm_bed_list_name(const dm_location *bed, dm_bed_list list, dm_location *name) {
   const size_t length = strlen(bed->file);
@@ -22,15 +23,15 @@ dm_status dm_bed_list_name(const dm_location *bed, dm_bed_list list, dm_location
         dm_fail_at(DM_E_INPUT, bed, "holds genotypes of PLINK; its name must end in .bed"),
         "G.bed is read with G.bim and G.fam");
   memcpy(name->file, bed->file, length - ENDING);
-  memcpy(name->file + length - ENDING, endings[list], ENDING + 1);
+  memcpy(name->file + length - ENDING, bed_lists_endings[list], ENDING + 1);
   return DM_OK;
 }
 
 /* LINE of LENGTH bytes without its end. */
 static dm_status check_line(const dm_location *at, int64_t number, char *line, size_t length) {
-  if (length > LINE || strlen(line) != length)
+  if (length > BED_LISTS_LINE || strlen(line) != length)
     return dm_fail_at(DM_E_INPUT, at, "line %lld is no text, or longer than %d bytes",
-                      (long long)number + 1, LINE);
+                      (long long)number + 1, BED_LISTS_LINE);
   while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) length--;
   line[length] = '\0';
   if (line[0] != '#') return DM_OK;

@@ -8,7 +8,7 @@
 #include "dataset/hdf5_type.h"
 #include "dataset/hdf5_use.h"
 
-enum { MEMBERS = 8 }; /* of an enumeration, that are looked at */
+enum { BESIDE_MEMBERS = 8 }; /* of an enumeration, that are looked at */
 
 /* ---- names ---- */
 
@@ -231,7 +231,7 @@ static dm_status beside_member_of_type(const dm_beside *b, const char *name, boo
   if (type < 0) return dm_h5_fail(DM_E_IO, b->at, "its element type cannot be read");
   const int count = H5Tget_class(type) == H5T_ENUM ? H5Tget_nmembers(type) : 0;
   if (count < 0) return dm_h5_fail(DM_E_IO, b->at, "the members of its type cannot be read");
-  for (unsigned i = 0; (int)i < count && i < MEMBERS && !*is; i++) {
+  for (unsigned i = 0; (int)i < count && i < BESIDE_MEMBERS && !*is; i++) {
     char *member = H5Tget_member_name(type, i);
     if (!member) return dm_h5_fail(DM_E_IO, b->at, "the members of its type cannot be read");
     *is = strcmp(member, name) == 0;

@@ -9,10 +9,10 @@
 #include "inspect/beside.h"
 
 enum {
-  MOST_NUMBERS = 1 << 16, /* of a dataset beside */
-  MOST_OF_MASK = 1 << 28, /* bytes that are looked through */
-  AT_ONCE = 1 << 20,      /* ... if its chunks allow it, ... */
-  MOST_AT_ONCE = 1 << 26  /* ... and at most */
+  BESIDE_MOST_NUMBERS = 1 << 16, /* of a dataset beside */
+  MOST_OF_MASK = 1 << 28,        /* bytes that are looked through */
+  BESIDE_AT_ONCE = 1 << 20,      /* ... if its chunks allow it, ... */
+  MOST_AT_ONCE = 1 << 26         /* ... and at most */
 };
 
 /* ---- datasets beside ---- */
@@ -81,7 +81,7 @@ static dm_number beside_real(double real, bool is_single) {
   return (dm_number){.real = real, .is_single = is_single};
 }
 
-/* All numbers of S, which has at most MOST_NUMBERS, at least one; *is: they are numbers. */
+/* All numbers of S, which has at most BESIDE_MOST_NUMBERS, at least one; *is: they are numbers. */
 static dm_status beside_read_all(const dm_beside *b, const dm_sign *sign, const beside_set *s,
                                  double **list, bool *is, bool *is_single) {
   const H5T_class_t kind = H5Tget_class(s->type);
@@ -101,7 +101,7 @@ static dm_status beside_read_numbers(const dm_beside *b, const dm_sign *sign, co
   DM_FREED double *list = NULL;
   bool is, is_single;
   *said = DM_SAID_SEVERAL;
-  if (s->count > MOST_NUMBERS) return DM_OK;
+  if (s->count > BESIDE_MOST_NUMBERS) return DM_OK;
   DM_TRY(beside_read_all(b, sign, s, &list, &is, &is_single));
   *said = is ? beside_repeats(list, s->count, each) : DM_SAID_OTHER;
   for (int i = 0; is && i < each && i < s->count; i++) number[i] = beside_real(list[i], is_single);
@@ -113,13 +113,13 @@ dm_status dm_beside_numbers_all(const dm_beside *b, const dm_sign *sign, dm_besi
   bool is = false;
   *list = (dm_beside_list){.number = NULL};
   dm_status status = beside_look(b, sign, &s);
-  if (!status && s.count <= MOST_NUMBERS && s.rank <= DM_AXES)
+  if (!status && s.count <= BESIDE_MOST_NUMBERS && s.rank <= DM_AXES)
     status = beside_read_all(b, sign, &s, &list->number, &is, &list->is_single);
   if (!status && !is)
     status = dm_hint(dm_fail_at(DM_E_INPUT, b->at,
                                 "refused: '%.80s' beside it says what its numbers mean, but is no "
                                 "list of at most %d numbers",
-                                sign->name, MOST_NUMBERS),
+                                sign->name, BESIDE_MOST_NUMBERS),
                      "--raw takes the stored numbers");
   if (!status) {
     list->count = s.count;
@@ -183,7 +183,7 @@ static int64_t beside_rows(const beside_set *s, int64_t row_bytes) {
   if (H5Pget_layout(s->creation) == H5D_CHUNKED && H5Pget_chunk(s->creation, s->rank, chunk) < 0)
     return 0;
   const int64_t each = chunk[0] < (hsize_t)MOST_OF_MASK ? (int64_t)chunk[0] : MOST_OF_MASK;
-  const int64_t rows = each * dm_max(1, AT_ONCE / dm_max(1, each * row_bytes));
+  const int64_t rows = each * dm_max(1, BESIDE_AT_ONCE / dm_max(1, each * row_bytes));
   return rows > MOST_AT_ONCE / dm_max(1, row_bytes) ? 0 : rows;
 }
 

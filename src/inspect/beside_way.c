@@ -5,7 +5,7 @@
 #include "dataset/hdf5_use.h"
 #include "inspect/beside.h"
 
-enum { MOST_LINKS = 16 }; /* that are followed */
+enum { BESIDE_MOST_LINKS = 16 }; /* that are followed */
 
 static void beside_use_file(dm_beside *b, int64_t file, bool own) {
   const hid_t before = b->file;
@@ -25,7 +25,7 @@ typedef struct beside_way {
 static bool beside_turn(beside_way *w, const char *target) {
   char path[2 * DM_PATH];
   const int length = snprintf(path, sizeof path, "%s/%s", target, w->left);
-  if (length < 0 || length >= DM_PATH || ++w->links > MOST_LINKS) return false;
+  if (length < 0 || length >= DM_PATH || ++w->links > BESIDE_MOST_LINKS) return false;
   memcpy(w->left, path, (size_t)length + 1);
   if (target[0] == '/') w->done[0] = '\0';
   return true;

@@ -16,7 +16,7 @@ typedef struct addresses {
   size_t room, count;
 } addresses;
 
-static bool place_in(haddr_t *slots, size_t room, haddr_t address) {
+static bool contents_place_in(haddr_t *slots, size_t room, haddr_t address) {
   size_t at = (size_t)(address * 0x9e3779b97f4a7c15u >> 20) & (room - 1);
   while (slots[at] != HADDR_UNDEF && slots[at] != address) at = (at + 1) & (room - 1);
   const bool new = slots[at] == HADDR_UNDEF;
@@ -24,13 +24,13 @@ static bool place_in(haddr_t *slots, size_t room, haddr_t address) {
   return new;
 }
 
-static bool grow(addresses *set) {
+static bool contents_grow(addresses *set) {
   const size_t room = set->room ? 2 * set->room : 64;
   haddr_t *slots = malloc(room * sizeof *slots);
   if (!slots) return false;
   for (size_t i = 0; i < room; i++) slots[i] = HADDR_UNDEF;
   for (size_t i = 0; i < set->room; i++)
-    if (set->slots[i] != HADDR_UNDEF) place_in(slots, room, set->slots[i]);
+    if (set->slots[i] != HADDR_UNDEF) contents_place_in(slots, room, set->slots[i]);
   free(set->slots);
   set->slots = slots;
   set->room = room;
@@ -39,15 +39,15 @@ static bool grow(addresses *set) {
 
 /* False: ADDRESS was there already, or there is no memory. */
 static bool add_address(addresses *set, haddr_t address) {
-  if (2 * set->count >= set->room && !grow(set)) return false;
-  const bool new = place_in(set->slots, set->room, address);
+  if (2 * set->count >= set->room && !contents_grow(set)) return false;
+  const bool new = contents_place_in(set->slots, set->room, address);
   set->count += new;
   return new;
 }
 
 /* ---- the walk ---- */
 
-typedef struct walk {
+typedef struct contents_walk {
   const dm_location *at;
   const dm_trust *trust;
   dm_visit *visit;
@@ -57,16 +57,16 @@ typedef struct walk {
   const dm_encoding *table; /* that the current group belongs to */
   addresses several;        /* objects with several names that were met */
   bool stopped;
-} walk;
+} contents_walk;
 
-static bool meet(walk *w, int64_t object, const dm_encoding *encoding) {
+static bool meet(contents_walk *w, int64_t object, const dm_encoding *encoding) {
   const dm_met met = {w->path, object, encoding, NULL};
   w->stopped = w->visit(w->context, &met);
   return w->stopped;
 }
 
 /* What the open OBJECT is, if it is a group; a group of which HDF5 cannot say that is met, too. */
-static const dm_encoding *encoding_of(walk *w, hid_t object) {
+static const dm_encoding *encoding_of(contents_walk *w, hid_t object) {
   dm_location at = *w->at;
   const dm_encoding *encoding = NULL;
   memcpy(at.dataset, w->path, sizeof at.dataset);
@@ -88,7 +88,7 @@ static bool is_hidden(const char *name) {
 
 static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info, void *data);
 
-static void walk_group(walk *w, hid_t group) {
+static void walk_group(contents_walk *w, hid_t group) {
   const dm_encoding *before = w->table;
   if (w->length == 0) strcpy(w->path, "/");
   const dm_encoding *encoding = encoding_of(w, group);
@@ -104,7 +104,7 @@ static void walk_group(walk *w, hid_t group) {
 }
 
 /* An object of this file. */
-static void meet_object(walk *w, hid_t group, const char *name) {
+static void meet_object(contents_walk *w, hid_t group, const char *name) {
   H5O_info_t object;
 #if H5_VERSION_GE(1, 10, 3)
   /* Not the parts that fail if one message of the object cannot be decoded. */
@@ -139,7 +139,7 @@ static bool is_alias(hid_t group, const char *name, const H5L_info_t *info) {
 }
 
 /* A link that is no hard one. */
-static void meet_link(walk *w, hid_t group, const char *name) {
+static void meet_link(contents_walk *w, hid_t group, const char *name) {
   dm_h5_exit leave;
   DM_H5_HELD const hid_t access = dm_h5_access(w->trust->external, &leave);
   if (access < 0) return;
@@ -151,7 +151,7 @@ static void meet_link(walk *w, hid_t group, const char *name) {
 }
 
 static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-  walk *w = data;
+  contents_walk *w = data;
   const size_t before = w->length, length = strlen(name);
   const bool fits = before + length + 1 < sizeof w->path;
   snprintf(w->path + before, sizeof w->path - before, "/%s", name);
@@ -169,7 +169,7 @@ static herr_t meet_member(hid_t group, const char *name, const H5L_info_t *info,
 
 bool dm_each_dataset(const dm_location *at, hid_t file, const dm_trust *trust, dm_visit *visit,
                      void *context) {
-  walk w = {.at = at, .trust = trust, .visit = visit, .context = context};
+  contents_walk w = {.at = at, .trust = trust, .visit = visit, .context = context};
   DM_H5_HELD hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
   if (root < 0) return false;
   H5O_info_t object;
@@ -244,14 +244,14 @@ void dm_describe_type(const dm_met *met, char *text, size_t size) {
 
 /* ---- matrices and tables in several datasets ---- */
 
-enum { MEMBERS = 4, WORDS = 64 };
+enum { CONTENTS_MEMBERS = 4, CONTENTS_WORDS = 64 };
 
 /* A way to recognise an encoding: by an attribute of the group (with one of several TEXTs, unless
  * NULL), or by its members. */
 typedef struct sign {
   dm_encoding encoding;
   const char *attribute, *texts; /* "|csr_matrix|csc_matrix|" */
-  const char *members[MEMBERS];
+  const char *members[CONTENTS_MEMBERS];
 } sign;
 
 static const char scipy[] =
@@ -262,7 +262,7 @@ static const char anndata[] =
 static const char pandas[] =
     "'FILE:/NAME/table.values_block_0' takes numbers of its format 'table'; or in "
     "Python: h5py's file['name'] = pandas.read_hdf(FILE).to_numpy()";
-static const char matlab[] = "in MATLAB: X = full(X), then save(NAME, 'X', '-v7.3')";
+static const char contents_matlab[] = "in MATLAB: X = full(X), then save(NAME, 'X', '-v7.3')";
 static const char coo[] =
     "in Python: file['name'] = scipy.sparse.coo_matrix((g['data'], (g['row'], g['col'])), "
     "shape).toarray() with h5py";
@@ -272,34 +272,34 @@ static const char cooler[] =
     "in Python: h5py's file['name'] = cooler.Cooler(FILE).matrix(balance=False)[:]";
 static const char constant[] =
     "in Python: h5py's file['name'] = numpy.full(g.attrs['shape'], g.attrs['value'])";
-static const char octave[] = "in Octave: X = full(X), then save -hdf5 NAME.h5 X";
+static const char contents_octave[] = "in Octave: X = full(X), then save -hdf5 NAME.h5 X";
 
 /* The first that fits counts. */
 /* clang-format off */
 #define ATTRIBUTE(table, what, hint, name, texts) {{table, what, hint}, name, texts, {NULL}}
-#define MATRIX(what, hint, ...) {{false, what, hint}, NULL, NULL, {__VA_ARGS__}}
+#define CONTENTS_MATRIX(what, hint, ...) {{false, what, hint}, NULL, NULL, {__VA_ARGS__}}
 static const sign signs[] = {
     ATTRIBUTE(false, "a sparse matrix of anndata", anndata, "encoding-type", "|csr_matrix|csc_matrix|"),
     ATTRIBUTE(true, "a table of anndata", "in Python: h5py's file['name'] = the frame.to_numpy()", "encoding-type",
               "|dataframe|categorical|nullable-integer|nullable-boolean|string-array|"),
     ATTRIBUTE(false, "a sparse matrix", scipy, "h5sparse_format", NULL),
-    ATTRIBUTE(false, "a sparse matrix of MATLAB", matlab, "MATLAB_sparse", NULL),
+    ATTRIBUTE(false, "a sparse matrix of MATLAB", contents_matlab, "MATLAB_sparse", NULL),
     ATTRIBUTE(true, "a table of pandas", pandas, "pandas_type", NULL),
     ATTRIBUTE(true, "one number for all elements (a constant component of openPMD)", constant, "unitSI", NULL),
-    MATRIX("a sparse matrix (data, indices, indptr)", scipy, "data", "indices", "indptr"),
-    MATRIX("a sparse matrix of Octave", octave, "data", "ridx", "cidx"),
-    MATRIX("a sparse matrix (data, ir, jc)", matlab, "data", "ir", "jc"),
-    MATRIX("a sparse matrix (row, col, data)", coo, "data", "row", "col"),
-    MATRIX("a sparse matrix (coords, data)", sparse, "data", "coords", "shape"),
-    MATRIX("a sparse matrix of cooler", cooler, "bin1_id", "bin2_id", "count"),
+    CONTENTS_MATRIX("a sparse matrix (data, indices, indptr)", scipy, "data", "indices", "indptr"),
+    CONTENTS_MATRIX("a sparse matrix of Octave", contents_octave, "data", "ridx", "cidx"),
+    CONTENTS_MATRIX("a sparse matrix (data, ir, jc)", contents_matlab, "data", "ir", "jc"),
+    CONTENTS_MATRIX("a sparse matrix (row, col, data)", coo, "data", "row", "col"),
+    CONTENTS_MATRIX("a sparse matrix (coords, data)", sparse, "data", "coords", "shape"),
+    CONTENTS_MATRIX("a sparse matrix of cooler", cooler, "bin1_id", "bin2_id", "count"),
 };
 /* clang-format on */
 
 static const dm_encoding octave_special = {
-    false, "a matrix of Octave that is not stored element by element", octave};
+    false, "a matrix of Octave that is not stored element by element", contents_octave};
 
 static bool has_text(const char *texts, const char *word) {
-  char wanted[WORDS + 2];
+  char wanted[CONTENTS_WORDS + 2];
   snprintf(wanted, sizeof wanted, "|%s|", word);
   return strstr(texts, wanted) != NULL;
 }
@@ -325,11 +325,11 @@ static dm_status is_matrix(const dm_location *at, hid_t group, const char *name,
   return rank < 0 ? dm_h5_fail(DM_E_IO, at, "'%.80s': its shape cannot be read", name) : DM_OK;
 }
 
-static dm_status has_members(const dm_location *at, hid_t group, const char *const members[MEMBERS],
-                             bool *has) {
+static dm_status has_members(const dm_location *at, hid_t group,
+                             const char *const members[CONTENTS_MEMBERS], bool *has) {
   bool matrix;
   *has = true;
-  for (int i = 0; i < MEMBERS && members[i] && *has; i++)
+  for (int i = 0; i < CONTENTS_MEMBERS && members[i] && *has; i++)
     DM_TRY(dm_h5_has_link(at, group, members[i], H5P_DEFAULT, has));
   if (!*has) return DM_OK;
   DM_TRY(is_matrix(at, group, members[0], &matrix));
@@ -337,8 +337,8 @@ static dm_status has_members(const dm_location *at, hid_t group, const char *con
   return DM_OK;
 }
 
-static dm_status fits(const dm_location *at, hid_t group, const sign *s, bool *fit) {
-  char text[WORDS] = "";
+static dm_status contents_fits(const dm_location *at, hid_t group, const sign *s, bool *fit) {
+  char text[CONTENTS_WORDS] = "";
   if (!s->attribute) return has_members(at, group, s->members, fit);
   DM_TRY(dm_h5_has_attribute(at, group, s->attribute, fit));
   if (!*fit || !s->texts) return DM_OK;
@@ -349,7 +349,7 @@ static dm_status fits(const dm_location *at, hid_t group, const sign *s, bool *f
 
 /* Octave writes each variable as a group with its type and value. */
 static dm_status is_octave_special(const dm_location *at, hid_t group, bool *is) {
-  char text[WORDS] = "";
+  char text[CONTENTS_WORDS] = "";
   DM_TRY(dm_h5_has_link(at, group, "value", H5P_DEFAULT, is));
   if (!*is) return DM_OK;
   DM_TRY(dm_h5_member_text(at, group, "type", text, sizeof text));
@@ -362,7 +362,7 @@ dm_status dm_encoding_of(const dm_location *at, hid_t group, const dm_encoding *
   bool is = false;
   *encoding = NULL;
   for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-    DM_TRY(fits(at, group, &signs[i], &is));
+    DM_TRY(contents_fits(at, group, &signs[i], &is));
     if (is) *encoding = &signs[i].encoding;
     if (is) return DM_OK;
   }

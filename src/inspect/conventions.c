@@ -1,10 +1,11 @@
 #include "inspect/conventions.h"
 
-static const char numbers[] = "write the numbers they stand for as a dataset of their own";
+static const char conventions_numbers[] =
+    "write the numbers they stand for as a dataset of their own";
 static const char nothing[] = "there is nothing to multiply";
 static const char as_double[] = "save its numbers as a matrix of double";
 static const char codes[] = "save double(x) to multiply the codes of its characters";
-static const char filled[] =
+static const char conventions_filled[] =
     "write the array with its masked elements filled, by NaN for example, as a dataset of its own";
 static const char unpacked[] = "write the unpacked values as a dataset of their own";
 
@@ -37,19 +38,19 @@ const dm_convention dm_conventions[] = {
     {"Octave", BESIDE_IS("type", "string|sq_string|char"), GROUP("OCTAVE_NEW_FORMAT"), "value", DM_ANY_TYPE, DM_REFUSE, "it is text of Octave", codes, NO_NUMBERS},
     {"TRIQS, ALPS", ON("__complex__"), ANY, DM_IS_COMPLEX, "a last axis of 2 has the real and imaginary parts of complex numbers", 0, NO_NUMBERS},
     {"PETSc", ON("complex"), ANY, DM_IS_COMPLEX, "a last axis of 2 has the real and imaginary parts of complex numbers", 0, NO_NUMBERS},
-    {"anndata, h5py", ON("categories"), INTEGERS, DM_REFUSE, "its numbers are codes of categories", numbers, NO_NUMBERS},
-    {"anndata", GROUP_IS("encoding-type", "categorical"), ANY, DM_REFUSE, "its numbers are codes of categories", numbers, NO_NUMBERS},
-    {"R", ON_IS("class", "factor"), INTEGERS, DM_REFUSE, "its numbers are codes of R's factor", numbers, NO_NUMBERS},
+    {"anndata, h5py", ON("categories"), INTEGERS, DM_REFUSE, "its numbers are codes of categories", conventions_numbers, NO_NUMBERS},
+    {"anndata", GROUP_IS("encoding-type", "categorical"), ANY, DM_REFUSE, "its numbers are codes of categories", conventions_numbers, NO_NUMBERS},
+    {"R", ON_IS("class", "factor"), INTEGERS, DM_REFUSE, "its numbers are codes of R's factor", conventions_numbers, NO_NUMBERS},
     {"pandas", ON("shape"), IF(ON("value_type")), DM_REFUSE_IF_ANY_0, "it is an empty array of pandas", nothing, NO_NUMBERS},
-    {"pandas", ON_IS("value_type", "datetime64"), ANY, DM_REFUSE, "its numbers are dates of pandas", numbers, NO_NUMBERS},
-    {"pandas", ON_IS("value_type", "timedelta64"), ANY, DM_REFUSE, "its numbers are durations of pandas", numbers, NO_NUMBERS},
+    {"pandas", ON_IS("value_type", "datetime64"), ANY, DM_REFUSE, "its numbers are dates of pandas", conventions_numbers, NO_NUMBERS},
+    {"pandas", ON_IS("value_type", "timedelta64"), ANY, DM_REFUSE, "its numbers are durations of pandas", conventions_numbers, NO_NUMBERS},
     {"HDF5 images", ON_IS("CLASS", "PALETTE"), ANY, DM_REFUSE, "it is the palette of an image", "name the image", NO_NUMBERS},
-    {"HDF5 images", ON_IS("CLASS", "IMAGE"), IF(ON_IS("IMAGE_SUBCLASS", "IMAGE_INDEXED")), DM_REFUSE, "its numbers are indices into a palette", numbers, NO_NUMBERS},
+    {"HDF5 images", ON_IS("CLASS", "IMAGE"), IF(ON_IS("IMAGE_SUBCLASS", "IMAGE_INDEXED")), DM_REFUSE, "its numbers are indices into a palette", conventions_numbers, NO_NUMBERS},
     {"netCDF", ON_IS("CLASS", "DIMENSION_SCALE"), IF(ON_IS("NAME", "This is a netCDF dimension but not a netCDF variable")), DM_REFUSE, "it is a dimension of netCDF without data", "name a variable", NO_NUMBERS},
     {"ml_dtypes", ON_IS("dtype", "*float8|*float6|*float4|*int4|*int2"), ALWAYS, 0, DM_BYTES, DM_REFUSE, "its bytes are codes of a narrower type, which its attribute 'dtype' names", "write its numbers as float32, in Python: x.astype('float32')", NO_NUMBERS},
     {"ml_dtypes", ON_IS("dtype", "*bfloat16|*float16"), INTEGERS, DM_REFUSE, "its integers are codes of the floats that its attribute 'dtype' names", "write its numbers as float32, in Python: x.view(TYPE).astype('float32')", NO_NUMBERS},
     {"Keras", BESIDE("1|2"), UNDER("vars"), "0|1", DM_BYTES, DM_REFUSE, "its numbers are quantised weights of Keras, whose scale lies beside them", "write the weights: of int8, the numbers divided by the scale of their output", NO_NUMBERS},
-    {"vaex", BESIDE("null_bitmap"), ALWAYS, "data", DM_ANY_TYPE, DM_REFUSE, "a mask of bits lies beside it, which says that elements are missing", filled, NO_NUMBERS},
+    {"vaex", BESIDE("null_bitmap"), ALWAYS, "data", DM_ANY_TYPE, DM_REFUSE, "a mask of bits lies beside it, which says that elements are missing", conventions_filled, NO_NUMBERS},
     {"KNMI radar", IN_IS("calibration", "calibration_formulas", "!GEO=1.000000*PV+0.000000"), INTEGERS, DM_REFUSE, "the group 'calibration' has a formula for its values", unpacked, NO_NUMBERS},
     {"NIX", BESIDE("polynom_coefficients"), ALWAYS, "data", DM_ANY_TYPE, DM_REFUSE_UNLESS_EMPTY, "its values are a polynomial of the stored numbers ('polynom_coefficients')", unpacked, NO_NUMBERS},
     {"NIX", ON("polynom_coefficients"), ANY, DM_REFUSE_UNLESS_EMPTY, "its values are a polynomial of the stored numbers ('polynom_coefficients')", unpacked, NO_NUMBERS},
@@ -75,7 +76,7 @@ const dm_convention dm_conventions[] = {
     {"HDF-EOS 5", ON("Offset"), ANY, DM_REFUSE_UNLESS_0, "HDF-EOS's Offset may still be to be applied", "write x + Offset if so", NO_NUMBERS},
     {"MODIS", LIKE("reflectancescales|radiancescales|correctedcountsscales|bandscales"), INTEGERS, DM_REFUSE, "it has a factor for each band", unpacked, NO_NUMBERS},
 
-    {"NumPy, hickle, vaex, anndata, pandas", BESIDE("mask|_mask"), ALWAYS, "data|values|_data", DM_ANY_TYPE, DM_MISSING_MASKED, "a mask lies beside it, which says that elements are missing", filled, NO_NUMBERS},
+    {"NumPy, hickle, vaex, anndata, pandas", BESIDE("mask|_mask"), ALWAYS, "data|values|_data", DM_ANY_TYPE, DM_MISSING_MASKED, "a mask lies beside it, which says that elements are missing", conventions_filled, NO_NUMBERS},
     {"netCDF", ON("_FillValue"), ANY, DM_MISSING_ARE, "missing", 0, NO_NUMBERS},
     {"netCDF", ON("missing_value"), ANY, DM_MISSING_ARE, "missing", 0, NO_NUMBERS},
     {"HDF-EOS 5", ON("MissingValue"), ANY, DM_MISSING_ARE, "missing", 0, NO_NUMBERS},

@@ -9,8 +9,8 @@
 #include "inspect/attribute_numbers.h"
 #include "inspect/inspect_impl.h"
 
-static dm_status read_shape(const dm_dataset *find, const dm_number *list, int count,
-                            dm_axes *axes) {
+static dm_status examine_constant_read_shape(const dm_dataset *find, const dm_number *list,
+                                             int count, dm_axes *axes) {
   *axes = (dm_axes){.count = count};
   for (int i = 0; i < count; i++) {
     if (!list[i].is_whole || list[i].whole < 1)
@@ -21,7 +21,7 @@ static dm_status read_shape(const dm_dataset *find, const dm_number *list, int c
   return DM_OK;
 }
 
-static dm_status fill(const dm_number *value, dm_dataset *find) {
+static dm_status examine_constant_fill(const dm_number *value, dm_dataset *find) {
   const float single = (float)value->real;
   dm_composer none = {NULL};
   DM_TRY(dm_composer_finish(&none, find->rows, find->cols, &find->composite));
@@ -45,7 +45,7 @@ dm_status dm_examine_constant(const dm_trust *trust, int64_t group, dm_dataset *
   DM_TRY(dm_attribute_numbers(&find->at, group, "shape", shape, &extents));
   if (values != 1 || extents < 1 || extents > DM_AXES) return DM_OK;
   *is = true;
-  DM_TRY(read_shape(find, shape, extents, &axes));
+  DM_TRY(examine_constant_read_shape(find, shape, extents, &axes));
   find->dtype = value->is_single ? DM_F32 : DM_F64;
   find->layout = DM_VIRTUAL;
   find->offset = -1;
@@ -55,5 +55,5 @@ dm_status dm_examine_constant(const dm_trust *trust, int64_t group, dm_dataset *
   if (dm_mul_overflows(find->rows, find->cols, &elements) ||
       dm_mul_overflows(elements, dm_dtype_size(find->dtype), &elements))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");
-  return dm_file_named(fill(value, find), &find->at);
+  return dm_file_named(examine_constant_fill(value, find), &find->at);
 }

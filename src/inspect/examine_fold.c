@@ -98,7 +98,7 @@ static void lay_plainly(const dm_fold *fold, dm_dataset *find) {
   find->by_columns = fold->way == DM_FOLD_COLUMNS;
 }
 
-static dm_status compose(const dm_fold *fold, dm_dataset *find) {
+static dm_status examine_fold_compose(const dm_fold *fold, dm_dataset *find) {
   dm_dataset line = *find;
   dm_composer made = {NULL};
   const bool triangle = fold->way == DM_FOLD_LOWER || fold->way == DM_FOLD_UPPER;
@@ -131,7 +131,7 @@ dm_status dm_examine_fold(const dm_fold *fold, dm_dataset *find) {
                       (long long)find->cols);
   if (!triangle && (dm_mul_overflows(fold->rows, fold->cols, &elements) || elements != find->cols))
     return wrong_shape(find, fold->rows, fold->cols);
-  if (!lies_plainly(find, fold)) return compose(fold, find);
+  if (!lies_plainly(find, fold)) return examine_fold_compose(fold, find);
   lay_plainly(fold, find);
   return DM_OK;
 }

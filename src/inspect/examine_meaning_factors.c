@@ -9,7 +9,7 @@
 #include "dataset/hdf5_use.h"
 #include "inspect/examine_meaning_impl.h"
 
-enum { WORD = 64 };
+enum { EXAMINE_MEANING_WORD = 64 };
 
 dm_status dm_meaning_other_sign(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
   dm_meaning *m = &e->find->meaning;
@@ -77,7 +77,7 @@ static dm_status meaning_read_both(const dm_examined *e, const dm_convention *ro
 }
 
 static void meaning_tell_line(dm_meaning *m) {
-  char shift[WORD] = "";
+  char shift[EXAMINE_MEANING_WORD] = "";
   if (m->offset != 0.0)
     snprintf(shift, sizeof shift, " %c %.9g", m->offset < 0.0 ? '-' : '+', fabs(m->offset));
   if (m->shifted)
@@ -200,7 +200,7 @@ static dm_status meaning_set_slices(const dm_examined *e, int axis, int axes, in
 static dm_status meaning_is_text(const dm_examined *e, const dm_convention *row,
                                  const dm_sign *sign, bool *is) {
   dm_number list[DM_MISSING_VALUES];
-  char text[WORD];
+  char text[EXAMINE_MEANING_WORD];
   int count;
   *is = false;
   if (row->mark.place == DM_BESIDE) return DM_OK;

@@ -7,7 +7,7 @@
 #include "dataset/hdf5_use.h"
 #include "inspect/examine_meaning_impl.h"
 
-enum { WORD = 64 };
+enum { EXAMINE_MEANING_NUMBERS_WORD = 64 };
 
 static bool meaning_fits(const dm_number *n, dm_dtype type) {
   if (!n->is_whole) return false;
@@ -90,7 +90,7 @@ dm_status dm_meaning_add_missing(const dm_examined *e, const dm_number *n, const
 /* Several numbers of an attribute are several missing ones. */
 dm_status dm_meaning_missing(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
   dm_number list[DM_MISSING_VALUES] = {sign->member};
-  char text[WORD];
+  char text[EXAMINE_MEANING_NUMBERS_WORD];
   const bool member = row->mark.place == DM_MEMBER;
   int count = 1;
   bool is_text = false;

@@ -15,25 +15,25 @@
 static const double FAR = 9007199254740992.0; /* 2^53 */
 
 /* What is taken of one axis. */
-typedef struct pick {
+typedef struct examine_part_pick {
   bool single;  /* an index: the axis is dropped */
   dm_line line; /* of a slice or index */
   int64_t count;
   const int64_t *list; /* of indices, or NULL */
-} pick;
+} examine_part_pick;
 
 typedef struct selection {
   const dm_trust *trust;
   const dm_location *at;
   dm_axes axes; /* of the whole dataset */
   bool paired;  /* the last of them is that of paired parts */
-  pick pick[DM_AXES];
+  examine_part_pick pick[DM_AXES];
   int64_t *lists[DM_AXES]; /* to be freed */
 } selection;
 
 static const int64_t most_listed = (int64_t)1 << 31; /* entries of a list */
 
-static dm_status refuse(const selection *s, const char *why, const char *what) {
+static dm_status examine_part_refuse(const selection *s, const char *why, const char *what) {
   char shape[DM_SHAPE_TEXT];
   return dm_hint(
       dm_fail_at(DM_E_INPUT, s->at, "%s%.100s; the shape is %s", why, what,
@@ -46,7 +46,7 @@ static dm_status refuse(const selection *s, const char *why, const char *what) {
 /* ---- one axis ---- */
 
 /* A number at *TEXT, unless there is none. */
-static bool take_number(const char **text, int64_t *value, bool *present) {
+static bool examine_part_take_number(const char **text, int64_t *value, bool *present) {
   char *end;
   *text += strspn(*text, " ");
   *present = **text == '-' || **text == '+' || (**text >= '0' && **text <= '9');
@@ -59,36 +59,38 @@ static bool take_number(const char **text, int64_t *value, bool *present) {
 }
 
 /* START:STOP:STEP or INDEX. */
-static dm_status read_slice(const selection *s, const char *text, int64_t extent, pick *p) {
+static dm_status read_slice(const selection *s, const char *text, int64_t extent,
+                            examine_part_pick *p) {
   int64_t value[3] = {0, extent, 1};
   bool present[3] = {false, false, false};
   const char *at = text;
   int parts = 0;
   for (;; at++) {
-    if (!take_number(&at, &value[parts], &present[parts]))
-      return refuse(s, "is not a slice: ", text);
+    if (!examine_part_take_number(&at, &value[parts], &present[parts]))
+      return examine_part_refuse(s, "is not a slice: ", text);
     parts++;
     if (*at != ':' || parts == 3) break;
   }
-  if (*at || (parts == 1 && !present[0])) return refuse(s, "is not a slice: ", text);
+  if (*at || (parts == 1 && !present[0])) return examine_part_refuse(s, "is not a slice: ", text);
   for (int i = 0; i < 2; i++)
     if (present[i] && value[i] < 0) value[i] += extent;
   const bool single = parts == 1;
-  if (value[2] < 1) return refuse(s, "has a step that is not positive: ", text);
+  if (value[2] < 1) return examine_part_refuse(s, "has a step that is not positive: ", text);
   if (value[0] < 0 || value[0] > extent - (single ? 1 : 0) || value[1] < 0 || value[1] > extent)
-    return refuse(s, "does not have all of ", text);
+    return examine_part_refuse(s, "does not have all of ", text);
   if (single) {
-    *p = (pick){.single = true, .line = {value[0], 1}, .count = 1};
+    *p = (examine_part_pick){.single = true, .line = {value[0], 1}, .count = 1};
     return DM_OK;
   }
-  if (value[0] >= value[1]) return refuse(s, "selects nothing by ", text);
-  *p = (pick){.line = {value[0], value[2]}, .count = dm_ceil_div(value[1] - value[0], value[2])};
+  if (value[0] >= value[1]) return examine_part_refuse(s, "selects nothing by ", text);
+  *p = (examine_part_pick){.line = {value[0], value[2]},
+                           .count = dm_ceil_div(value[1] - value[0], value[2])};
   return DM_OK;
 }
 
 /* Entry I of the list TEXT is INDEX, for an axis of EXTENT. */
-static dm_status outside(const selection *s, const char *text, int64_t i, int64_t index,
-                         int64_t extent) {
+static dm_status examine_part_outside(const selection *s, const char *text, int64_t i,
+                                      int64_t index, int64_t extent) {
   char what[200];
   if (index == INT64_MAX)
     snprintf(what, sizeof what, "entry %lld of %.40s is far outside of 0 to %lld", (long long)i,
@@ -96,7 +98,7 @@ static dm_status outside(const selection *s, const char *text, int64_t i, int64_
   else
     snprintf(what, sizeof what, "entry %lld of %.40s is %lld, outside of 0 to %lld", (long long)i,
              text, (long long)index, (long long)extent - 1);
-  return refuse(s, "", what);
+  return examine_part_refuse(s, "", what);
 }
 
 /* The indices that the elements of LIST, read from OF, state; booleans: those of the true ones. */
@@ -105,21 +107,22 @@ static dm_status check_list(const selection *s, const char *text, const dm_datas
   const bool booleans = of->dtype == DM_BOOL || of->bits;
   int64_t kept = 0;
   if (booleans && *count != extent)
-    return refuse(s, "a list of booleans has another length than its dimension: ", text);
+    return examine_part_refuse(s,
+                               "a list of booleans has another length than its dimension: ", text);
   for (int64_t i = 0; i < *count; i++) {
     if (of->bits && list[i] > 1)
-      return refuse(s, "a list of bit fields has others than 0 and 1: ", text);
+      return examine_part_refuse(s, "a list of bit fields has others than 0 and 1: ", text);
     if (booleans) {
       if (list[i] != 0) list[kept++] = i;
       continue;
     }
     const int64_t index = list[i];
     if (index < 0) list[i] += extent;
-    if (list[i] < 0 || list[i] >= extent) return outside(s, text, i, index, extent);
+    if (list[i] < 0 || list[i] >= extent) return examine_part_outside(s, text, i, index, extent);
     kept++;
   }
   *count = kept;
-  return kept > 0 ? DM_OK : refuse(s, "selects nothing by ", text);
+  return kept > 0 ? DM_OK : examine_part_refuse(s, "selects nothing by ", text);
 }
 
 /* As floating-point numbers, which hold every index of a matrix that exists, and stay in place. */
@@ -148,10 +151,10 @@ static dm_status check_kept(const dm_trust *trust, const dm_dataset *list) {
 }
 
 /* @FILE:/list */
-static dm_status read_list(selection *s, const char *text, int axis) {
+static dm_status examine_part_read_list(selection *s, const char *text, int axis) {
   dm_dataset dataset = {.rows = 0};
   dm_trust trust = *s->trust;
-  pick *p = &s->pick[axis];
+  examine_part_pick *p = &s->pick[axis];
   DM_TRY(dm_location_parse(text + 1, &dataset.at));
   trust.vectors = DM_AS_ROW;
   trust.row_axes = 0;
@@ -172,7 +175,7 @@ static dm_status read_list(selection *s, const char *text, int axis) {
                    (long long)dataset.cols, (long long)most_listed);
   if (!status) status = dm_buffer_table(dm_max(1, dataset.cols), &s->lists[axis]);
   if (!status) status = read_indices(&dataset, s->lists[axis]);
-  *p = (pick){.count = dataset.cols, .list = s->lists[axis]};
+  *p = (examine_part_pick){.count = dataset.cols, .list = s->lists[axis]};
   if (!status)
     status = check_list(s, text, &dataset, s->axes.extent[axis], s->lists[axis], &p->count);
   dm_dataset_free(&dataset);
@@ -181,11 +184,11 @@ static dm_status read_list(selection *s, const char *text, int axis) {
 
 /* Adds what TEXT, a slice or an index, takes to the list of AXIS. */
 static dm_status add_written(selection *s, const char *text, int axis, int64_t *room) {
-  pick p, *all = &s->pick[axis];
+  examine_part_pick p, *all = &s->pick[axis];
   text += strspn(text, " ");
   DM_TRY(read_slice(s, text, s->axes.extent[axis], &p));
   if (p.count > most_listed - all->count)
-    return refuse(s, "lists too many rows or columns by ", text);
+    return examine_part_refuse(s, "lists too many rows or columns by ", text);
   if (all->count + p.count > *room) {
     *room = 2 * (all->count + p.count);
     int64_t *list = realloc(s->lists[axis], (size_t)*room * sizeof *list);
@@ -196,14 +199,14 @@ static dm_status add_written(selection *s, const char *text, int axis, int64_t *
   return DM_OK;
 }
 
-static char *cut(char *text);
+static char *examine_part_cut(char *text);
 
 /* "3, 5:8, -1", of a list in brackets. */
 static dm_status read_written(selection *s, char *text, int axis) {
   int64_t room = 0;
-  s->pick[axis] = (pick){.count = 0};
+  s->pick[axis] = (examine_part_pick){.count = 0};
   for (char *next = text, *word = text; next; word = next) {
-    next = cut(word);
+    next = examine_part_cut(word);
     const bool last = !next && word != text && strspn(word, " ") == strlen(word);
     if (!last) DM_TRY(add_written(s, word, axis, &room));
   }
@@ -221,12 +224,12 @@ static dm_status read_axis(selection *s, char *text, int axis) {
     text[length - 1] = '\0';
     return read_written(s, text + 1, axis);
   }
-  return text[0] == '@' ? read_list(s, text, axis)
+  return text[0] == '@' ? examine_part_read_list(s, text, axis)
                         : read_slice(s, text, s->axes.extent[axis], &s->pick[axis]);
 }
 
 /* Cuts off what is before the next comma outside of brackets; NULL: TEXT was the last. */
-static char *cut(char *text) {
+static char *examine_part_cut(char *text) {
   int depth = 0;
   for (; *text; text++) {
     depth += (*text == '[') - (*text == ']');
@@ -239,7 +242,7 @@ static char *cut(char *text) {
 
 /* The words of PART, "[...]", in TEXT, and their number: more than DM_AXES + 1 if there are more.
  */
-static int words_of(const char *part, char text[DM_PATH], char *word[DM_AXES + 1]) {
+static int examine_part_words_of(const char *part, char text[DM_PATH], char *word[DM_AXES + 1]) {
   int words = 0;
   char *next = text;
   const size_t length = strlen(part) - 2;
@@ -247,7 +250,7 @@ static int words_of(const char *part, char text[DM_PATH], char *word[DM_AXES + 1
   text[length] = '\0';
   while (next && words <= DM_AXES) {
     word[words++] = next;
-    next = cut(next);
+    next = examine_part_cut(next);
   }
   const bool open = words > 1 && strspn(word[words - 1], " ") == strlen(word[words - 1]);
   return next ? DM_AXES + 2 : words - open; /* a comma at the end, as NumPy allows */
@@ -260,7 +263,7 @@ static bool is_rest(const char *word) {
 
 bool dm_part_reaches(const char *part, int count) {
   char text[DM_PATH], *word[DM_AXES + 1];
-  const int words = words_of(part, text, word);
+  const int words = examine_part_words_of(part, text, word);
   int rest = words; /* the place of "..." */
   for (int i = 0; i < words && words <= DM_AXES + 1; i++)
     if (is_rest(word[i])) rest = i;
@@ -273,13 +276,13 @@ static int stated_axes(const selection *s) {
 }
 
 /* "[:, 3, 5, 9]" of a matrix: nothing but a list of columns is meant; *is. The words of PART, as in
- * words_of, say where it begins. */
+ * examine_part_words_of, say where it begins. */
 static dm_status read_columns(selection *s, bool *is) {
   char text[DM_PATH], *word = text;
   const size_t length = strlen(s->at->part) - 2;
   memcpy(text, s->at->part + 1, length);
   text[length] = '\0';
-  char *second = cut(text);
+  char *second = examine_part_cut(text);
   *is = false;
   if (s->axes.count != 2 || s->paired || !second || !strchr(second, ',')) return DM_OK;
   if (strspn(second, "0123456789, -+") < strlen(second)) return DM_OK;
@@ -294,9 +297,10 @@ static dm_status read_part(selection *s) {
   bool columns;
   DM_TRY(read_columns(s, &columns));
   if (columns) return DM_OK;
-  const int items = words_of(s->at->part, text, item);
+  const int items = examine_part_words_of(s->at->part, text, item);
   int axis = 0;
-  if (items > stated_axes(s) + 1) return refuse(s, "has fewer dimensions than ", s->at->part);
+  if (items > stated_axes(s) + 1)
+    return examine_part_refuse(s, "has fewer dimensions than ", s->at->part);
   bool filled = false;
   for (int i = 0; i < items; i++) {
     const bool rest = !filled && is_rest(item[i]);
@@ -305,7 +309,8 @@ static dm_status read_part(selection *s) {
       axis += stated_axes(s) - (items - 1);
       continue;
     }
-    if (axis >= stated_axes(s)) return refuse(s, "has fewer dimensions than ", s->at->part);
+    if (axis >= stated_axes(s))
+      return examine_part_refuse(s, "has fewer dimensions than ", s->at->part);
     DM_TRY(read_axis(s, item[i], axis++));
   }
   return DM_OK;
@@ -314,7 +319,7 @@ static dm_status read_part(selection *s) {
 /* ---- sides of the matrix ---- */
 
 /* The indices that P takes. */
-static dm_status stretches_of(const pick *p, dm_stretches *all) {
+static dm_status stretches_of(const examine_part_pick *p, dm_stretches *all) {
   DM_TRY(dm_buffer_table(p->list ? p->count : 1, &all->list));
   all->count = 0;
   if (!p->list) all->list[all->count++] = (dm_run_of_line){p->line, p->count};
@@ -330,7 +335,7 @@ static dm_status stretches_of(const pick *p, dm_stretches *all) {
   return DM_OK;
 }
 
-static dm_status side_of(const selection *s, int first, int end, dm_stretches *all) {
+static dm_status examine_part_side_of(const selection *s, int first, int end, dm_stretches *all) {
   int64_t size = 1;
   DM_TRY(dm_stretches_one(all));
   for (int i = end - 1; i >= first; i--) {
@@ -345,13 +350,13 @@ static dm_status side_of(const selection *s, int first, int end, dm_stretches *a
 }
 
 /* The first axis of the columns in the dataset, and the leading axes of a batch. */
-static dm_status split(const selection *s, int *of_rows, dm_leads *leads) {
+static dm_status examine_part_split(const selection *s, int *of_rows, dm_leads *leads) {
   int kept[DM_AXES], count = 0;
   for (int i = 0; i < s->axes.count; i++)
     if (!s->pick[i].single) kept[count++] = i;
-  if (count == 0) return refuse(s, "is a single element, not a matrix: ", s->at->part);
+  if (count == 0) return examine_part_refuse(s, "is a single element, not a matrix: ", s->at->part);
   if (count > 1 && s->trust->row_axes >= count)
-    return refuse(s, "has too few dimensions for --row-axes: ", s->at->part);
+    return examine_part_refuse(s, "has too few dimensions for --row-axes: ", s->at->part);
   if (count > 1 && s->trust->row_axes > 0) {
     *of_rows = kept[s->trust->row_axes];
     return DM_OK;
@@ -361,7 +366,7 @@ static dm_status split(const selection *s, int *of_rows, dm_leads *leads) {
     for (int i = 0; i < count - 2; i++) leads->extent[leads->count++] = s->pick[kept[i]].count;
     return DM_OK;
   }
-  if (count > 2) return refuse(s, "has more than 2 dimensions: ", s->at->part);
+  if (count > 2) return examine_part_refuse(s, "has more than 2 dimensions: ", s->at->part);
   if (count == 1 && s->trust->vectors == DM_NO_VECTOR)
     return dm_hint(dm_fail_at(DM_E_INPUT, s->at, "has 1 dimension; a matrix has 2"),
                    "--as-column or --as-row takes it as a matrix; [3:4] keeps a dimension that [3] "
@@ -370,15 +375,16 @@ static dm_status split(const selection *s, int *of_rows, dm_leads *leads) {
   return DM_OK;
 }
 
-static dm_status make(const selection *s, dm_dataset *whole, dm_composer *made, dm_dataset *find) {
+static dm_status examine_part_make(const selection *s, dm_dataset *whole, dm_composer *made,
+                                   dm_dataset *find) {
   dm_stretches rows = {NULL, 0}, cols = {NULL, 0};
   int of_rows = 0;
-  DM_TRY(split(s, &of_rows, &find->leads));
+  DM_TRY(examine_part_split(s, &of_rows, &find->leads));
   if ((whole->by_columns || whole->composite) && of_rows != dm_dataset_axes(whole).of_rows)
-    return refuse(s, "cannot be turned; take [3:4] rather than [3] in ", s->at->part);
+    return examine_part_refuse(s, "cannot be turned; take [3:4] rather than [3] in ", s->at->part);
   if (!whole->by_columns && !whole->composite) (void)dm_dataset_lay(whole, &s->axes, of_rows);
-  dm_status status = side_of(s, 0, of_rows, &rows);
-  if (!status) status = side_of(s, of_rows, s->axes.count, &cols);
+  dm_status status = examine_part_side_of(s, 0, of_rows, &rows);
+  if (!status) status = examine_part_side_of(s, of_rows, s->axes.count, &cols);
   const bool constant = whole->composite && whole->composite->sources == 0;
   if (!status && !constant) status = dm_stretches_compose(whole, NULL, NULL, &rows, &cols, made);
   if (!status)
@@ -397,7 +403,7 @@ static void start_selection(selection *s, const dm_trust *trust, const dm_datase
                    .axes = dm_dataset_axes(find),
                    .paired = find->parts == DM_PARTS_PAIRED};
   for (int i = 0; i < s->axes.count; i++)
-    s->pick[i] = (pick){
+    s->pick[i] = (examine_part_pick){
         .single = s->paired && i == s->axes.count - 1, .line = {0, 1}, .count = s->axes.extent[i]};
 }
 
@@ -407,7 +413,7 @@ int dm_examine_part_rows(const dm_trust *trust, const dm_dataset *find) {
   int of_rows = -1;
   start_selection(&s, trust, find);
   dm_status status = read_part(&s);
-  if (!status) status = split(&s, &of_rows, &leads);
+  if (!status) status = examine_part_split(&s, &of_rows, &leads);
   for (int i = 0; i < DM_AXES; i++) free(s.lists[i]);
   if (status) of_rows = -1;
   dm_status_free(status);
@@ -422,8 +428,9 @@ dm_status dm_examine_part(const dm_trust *trust, dm_dataset *find) {
   whole.at.part[0] = '\0';
   find->composite = NULL;
   find->leads.count = 0;
-  dm_status status = dm_dataset_is_empty(find) ? refuse(&s, "has no elements", "") : read_part(&s);
-  if (!status) status = make(&s, &whole, &made, find);
+  dm_status status =
+      dm_dataset_is_empty(find) ? examine_part_refuse(&s, "has no elements", "") : read_part(&s);
+  if (!status) status = examine_part_make(&s, &whole, &made, find);
   for (int i = 0; i < DM_AXES; i++) free(s.lists[i]);
   dm_composer_free(&made);
   dm_dataset_free(&whole);

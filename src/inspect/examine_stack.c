@@ -19,7 +19,7 @@
 #include "inspect/inspect_impl.h"
 #include "inspect/known_files.h"
 
-enum { LINE = 2 * DM_PATH, BLOCK = 4096 };
+enum { EXAMINE_STACK_LINE = 2 * DM_PATH, EXAMINE_STACK_BLOCK = 4096 };
 
 /* A location without the room for the longest names. */
 typedef struct listed_name {
@@ -27,13 +27,13 @@ typedef struct listed_name {
   int64_t row_axes;
 } listed_name;
 
-typedef struct stack {
+typedef struct examine_stack_stack {
   const dm_trust *trust;
   dm_dataset *find; /* the whole; rows and columns grow */
   listed_name *list;
   int64_t count, room;
   dm_composer made;
-} stack;
+} examine_stack_stack;
 
 /* Brackets after a dataset's name state a part of it. */
 static bool names_datasets(const dm_location *at) {
@@ -47,11 +47,11 @@ bool dm_location_is_stack(const dm_location *at) {
 }
 
 /* Whether TO, of the same kind, holds all values of FROM. */
-static bool holds(dm_dtype to, dm_dtype from) {
+static bool examine_stack_holds(dm_dtype to, dm_dtype from) {
   return dm_dtype_is_complex(to) == dm_dtype_is_complex(from) && dm_dtype_holds(to, from);
 }
 
-static dm_status check(const stack *s, const dm_dataset *one) {
+static dm_status examine_stack_check(const examine_stack_stack *s, const dm_dataset *one) {
   dm_dataset *all = s->find;
   const dm_dtype type = dm_dataset_type(one);
   const bool by_columns = s->trust->by_columns, first = s->made.patches == 0;
@@ -66,15 +66,15 @@ static dm_status check(const stack *s, const dm_dataset *one) {
     return dm_fail_at(DM_E_INPUT, &one->at, "has %lld %s; those before it in %.200s have %lld",
                       (long long)length, by_columns ? "rows" : "columns", all->at.file,
                       (long long)before);
-  if (holds(all->dtype, type)) return DM_OK;
-  if (!holds(type, all->dtype))
+  if (examine_stack_holds(all->dtype, type)) return DM_OK;
+  if (!examine_stack_holds(type, all->dtype))
     return dm_fail_at(DM_E_INPUT, &one->at, "is %s; those before it in %.200s are %s",
                       dm_dtype_name(type), all->at.file, dm_dtype_name(all->dtype));
   all->dtype = type;
   return DM_OK;
 }
 
-static dm_location location_of(const stack *s, int64_t i) {
+static dm_location location_of(const examine_stack_stack *s, int64_t i) {
   const char *text = s->list[i].text;
   dm_location at = {.row_axes = s->list[i].row_axes};
   strcpy(at.file, text);
@@ -89,7 +89,7 @@ static dm_status listed(const void *owner, int64_t i, dm_location *at) {
 }
 
 /* Appends dataset I, which was examined AHEAD or is now. */
-static dm_status add(stack *s, int64_t i, const dm_ahead *ahead) {
+static dm_status examine_stack_add(examine_stack_stack *s, int64_t i, const dm_ahead *ahead) {
   dm_dataset one, *all = s->find;
   dm_patch p = {.row = s->trust->by_columns ? 0 : all->rows,
                 .col = s->trust->by_columns ? all->cols : 0};
@@ -98,7 +98,7 @@ static dm_status add(stack *s, int64_t i, const dm_ahead *ahead) {
     one = (dm_dataset){.at = location_of(s, i)};
     DM_TRY(dm_examine_at(s->trust, &one, NULL));
   }
-  dm_status status = check(s, &one);
+  dm_status status = examine_stack_check(s, &one);
   p.rows = one.rows;
   p.cols = one.cols;
   if (!status) status = dm_file_named(dm_composer_add_part(&s->made, &one, &p), &all->at);
@@ -110,13 +110,13 @@ static dm_status add(stack *s, int64_t i, const dm_ahead *ahead) {
   return status;
 }
 
-static dm_status add_all(stack *s) {
+static dm_status examine_stack_add_all(examine_stack_stack *s) {
   dm_ahead ahead = {0};
   dm_status status = DM_OK;
   for (int64_t i = 0; i < s->count && !status; i++) {
-    if (i % BLOCK == 0)
-      dm_ahead_examine(&ahead, s->trust, listed, s, i, dm_min(s->count - i, BLOCK));
-    status = add(s, i, &ahead);
+    if (i % EXAMINE_STACK_BLOCK == 0)
+      dm_ahead_examine(&ahead, s->trust, listed, s, i, dm_min(s->count - i, EXAMINE_STACK_BLOCK));
+    status = examine_stack_add(s, i, &ahead);
   }
   dm_ahead_free(&ahead);
   return status;
@@ -150,11 +150,11 @@ static int by_name(const void *a, const void *b) {
   return order != 0 ? order : strcmp(x, y);
 }
 
-static dm_status no_memory(const stack *s) {
+static dm_status no_memory(const examine_stack_stack *s) {
   return dm_fail_at(DM_E_FIT, &s->find->at, "no memory for the names of its files");
 }
 
-static dm_status append(stack *s, const dm_location *at) {
+static dm_status examine_stack_append(examine_stack_stack *s, const dm_location *at) {
   const size_t file = strlen(at->file) + 1, set = strlen(at->dataset) + 1;
   if (s->count == DM_COMPOSITE_SOURCES)
     return dm_fail_at(DM_E_INPUT, &s->find->at, "names more than %d datasets",
@@ -223,9 +223,9 @@ static dm_status find_matches(const dm_trust *trust, matches *m) {
 }
 
 /* Appends AT, or all datasets of its file that its pattern names. */
-static dm_status append_datasets(stack *s, const dm_location *at) {
+static dm_status append_datasets(examine_stack_stack *s, const dm_location *at) {
   matches m = {.at = at};
-  if (!names_datasets(at)) return append(s, at);
+  if (!names_datasets(at)) return examine_stack_append(s, at);
   dm_trust trust = *s->trust;
   trust.known = NULL;
   dm_status status = find_matches(&trust, &m);
@@ -242,7 +242,8 @@ static dm_status append_datasets(stack *s, const dm_location *at) {
   for (int64_t i = 0; i < m.count; i++) {
     memset(one.dataset, 0, sizeof one.dataset);
     snprintf(one.dataset, sizeof one.dataset, "%s", m.name[i]);
-    if (!status && (!literal || strcmp(m.name[i], at->dataset) == 0)) status = append(s, &one);
+    if (!status && (!literal || strcmp(m.name[i], at->dataset) == 0))
+      status = examine_stack_append(s, &one);
     free(m.name[i]);
   }
   free(m.name);
@@ -254,7 +255,7 @@ static bool names_files(const dm_location *at) {
   return strpbrk(at->file, "*?[") && lstat(at->file, &info) < 0;
 }
 
-static dm_status add_matches(stack *s, const dm_location *at) {
+static dm_status add_matches(examine_stack_stack *s, const dm_location *at) {
   glob_t found;
   if (!names_files(at)) return append_datasets(s, at);
   const int result = glob(at->file, GLOB_ERR | GLOB_NOSORT, NULL, &found);
@@ -277,13 +278,13 @@ static dm_status add_matches(stack *s, const dm_location *at) {
   return status;
 }
 
-static dm_status not_text(const stack *s, int64_t number) {
+static dm_status not_text(const examine_stack_stack *s, int64_t number) {
   return dm_hint(
       dm_fail_at(DM_E_INPUT, &s->find->at, "is not a text file: see line %lld", (long long)number),
       "@FILE names a text file (ASCII, UTF-8) with a location in each line");
 }
 
-static dm_status add_line(stack *s, char *line, int64_t number) {
+static dm_status examine_stack_add_line(examine_stack_stack *s, char *line, int64_t number) {
   dm_location one;
   if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3; /* editors of Windows */
   line += strspn(line, " \t");
@@ -295,12 +296,12 @@ static dm_status add_line(stack *s, char *line, int64_t number) {
   if (*line == '@')
     return dm_fail_at(DM_E_INPUT, &s->find->at, "line %lld names another list", (long long)number);
   DM_TRY(dm_file_named(dm_location_parse(line, &one), &s->find->at));
-  return dm_location_is_stack(&one) ? add_matches(s, &one) : append(s, &one);
+  return dm_location_is_stack(&one) ? add_matches(s, &one) : examine_stack_append(s, &one);
 }
 
-static dm_status add_lines(stack *s) {
+static dm_status examine_stack_add_lines(examine_stack_stack *s) {
   const dm_location *at = &s->find->at;
-  char line[LINE];
+  char line[EXAMINE_STACK_LINE];
   if (at->dataset[0] || at->part[0])
     return dm_fail_at(DM_E_USAGE, at, "a list of locations has no dataset; its lines name them");
   dm_location list = *at;
@@ -319,7 +320,7 @@ static dm_status add_lines(stack *s) {
     status = length == sizeof line - 1
                  ? dm_fail_at(DM_E_INPUT, at, "line %lld is too long", (long long)number)
              : ftello(file) != end + (off_t)length ? not_text(s, number)
-                                                   : add_line(s, line, number);
+                                                   : examine_stack_add_line(s, line, number);
     end += (off_t)length;
   }
   if (!status && ferror(file)) status = dm_fail_at(DM_E_IO, at, "cannot be read");
@@ -334,13 +335,14 @@ dm_status dm_examine_stack(const dm_trust *trust, dm_dataset *find) {
   of_one.log = NULL;
   of_one.literal = true; /* its stars were replaced */
   DM_TRY(dm_known_new(&of_one.known));
-  stack s = {.trust = &of_one, .find = find};
+  examine_stack_stack s = {.trust = &of_one, .find = find};
   find->layout = DM_VIRTUAL;
   find->offset = -1;
   find->stack = true;
   find->meaning.missing = trust->missing;
-  dm_status status = find->at.file[0] == '@' ? add_lines(&s) : add_matches(&s, &find->at);
-  if (!status) status = add_all(&s);
+  dm_status status =
+      find->at.file[0] == '@' ? examine_stack_add_lines(&s) : add_matches(&s, &find->at);
+  if (!status) status = examine_stack_add_all(&s);
   if (!status)
     status = dm_file_named(dm_composer_finish(&s.made, find->rows, find->cols, &find->composite),
                            &find->at);

@@ -12,7 +12,7 @@
 #include "inspect/inspect_impl.h"
 
 enum {
-  CHUNK_LIMIT = 1 << 30,
+  EXAMINE_STORAGE_CHUNK_LIMIT = 1 << 30,
   /* Bytes of chunks that HDF5 unpacks to look at elements. Own readers check each chunk; HDF5 keeps
    * one of this size for the second element. */
   PROBE_LIMIT = 1 << 26,
@@ -88,7 +88,7 @@ dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset 
 /* ---- decides which filters a dataset may use ---- */
 
 /* "filter 32015 (zstd)" */
-static const char *name_of(H5Z_filter_t id, char text[48]) {
+static const char *examine_storage_name_of(H5Z_filter_t id, char text[48]) {
   const dm_filter *f = dm_filter_of((int)id);
   snprintf(text, 48, f ? "HDF5 filter %d (%s)" : "HDF5 filter %d", (int)id, f ? f->name : "");
   return text;
@@ -98,15 +98,15 @@ static dm_status check_other(H5Z_filter_t id, const dm_trust *trust, dm_dataset 
   char text[48];
   find->filters |= DM_FILTER_OTHER;
   if (!trust->filters)
-    return dm_hint(
-        dm_fail_at(DM_E_INPUT, &find->at, "refused: it is stored with %s", name_of(id, text)),
-        "--allow-filters lets HDF5 use it, from a plug-in in HDF5_PLUGIN_PATH if need "
-        "be; 'h5repack -f GZIP=4 IN OUT' writes a file that needs neither");
+    return dm_hint(dm_fail_at(DM_E_INPUT, &find->at, "refused: it is stored with %s",
+                              examine_storage_name_of(id, text)),
+                   "--allow-filters lets HDF5 use it, from a plug-in in HDF5_PLUGIN_PATH if need "
+                   "be; 'h5repack -f GZIP=4 IN OUT' writes a file that needs neither");
   if (H5Zfilter_avail(id) > 0) return DM_OK;
-  return dm_hint(
-      dm_fail_at(DM_E_INPUT, &find->at, "needs %s, which is not installed", name_of(id, text)),
-      "HDF5_PLUGIN_PATH names the folder of its plug-in; where that is installed, "
-      "'h5repack -f GZIP=4 IN OUT' writes a file that does not need it");
+  return dm_hint(dm_fail_at(DM_E_INPUT, &find->at, "needs %s, which is not installed",
+                            examine_storage_name_of(id, text)),
+                 "HDF5_PLUGIN_PATH names the folder of its plug-in; where that is installed, "
+                 "'h5repack -f GZIP=4 IN OUT' writes a file that does not need it");
 }
 
 /* OWN: a codec that the readers of chunks undo, unless another filter of the dataset needs HDF5. */
@@ -166,7 +166,8 @@ static dm_status check_chunks(hid_t creation, dm_dataset *find) {
   dm_axes axes = dm_dataset_axes(find);
   if (!dm_h5_matrix_chunks(find, creation, &axes) || !dm_dataset_lay(find, &axes, axes.of_rows))
     return dm_h5_fail(DM_E_INPUT, &find->at, "its chunks cannot be read");
-  if (dm_dataset_stored(find, find->chunk_rows, find->chunk_cols, &bytes) && bytes <= CHUNK_LIMIT)
+  if (dm_dataset_stored(find, find->chunk_rows, find->chunk_cols, &bytes) &&
+      bytes <= EXAMINE_STORAGE_CHUNK_LIMIT)
     return DM_OK;
   return dm_fail_at(DM_E_INPUT, &find->at,
                     "its chunks of %lld x %lld elements are larger than 1 GiB",
@@ -279,7 +280,7 @@ static bool reads(int fd, const void *expected, size_t size, int64_t place, void
 }
 
 /* Reads elements with HDF5 and, if their offset in FILE is known, from there. */
-static dm_status probe(hid_t file, hid_t set, dm_h5_log *log, dm_dataset *find) {
+static dm_status examine_storage_probe(hid_t file, hid_t set, dm_h5_log *log, dm_dataset *find) {
   const size_t size =
       find->compound.bytes > 0 ? (size_t)find->compound.bytes : (size_t)dm_dtype_size(find->dtype);
   const int64_t last = find->rows * find->cols / dm_dataset_each(find) - 1;
@@ -357,7 +358,7 @@ static dm_status examine_laid(hid_t file, hid_t set, hid_t creation, H5D_layout_
   if (!dm_dataset_stored(find, find->chunk_rows, find->chunk_cols, &chunk) ||
       chunk > (own_chunks ? OWN_PROBE_LIMIT : PROBE_LIMIT))
     return DM_OK;
-  return probe(file, set, trust->log, find);
+  return examine_storage_probe(file, set, trust->log, find);
 }
 
 dm_status dm_examine_storage(int64_t file, int64_t set, const dm_trust *trust, dm_dataset *find) {

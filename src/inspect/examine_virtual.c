@@ -19,8 +19,9 @@
 
 enum {
   DEEPEST = 8,
-  FEW = 64,    /* mappings that one process examines; it sees whether their sources differ */
-  BLOCK = 4096 /* sources that are examined ahead at a time */
+  EXAMINE_VIRTUAL_FEW =
+      64, /* mappings that one process examines; it sees whether their sources differ */
+  EXAMINE_VIRTUAL_BLOCK = 4096 /* sources that are examined ahead at a time */
 };
 
 /* The outermost virtual dataset. */
@@ -82,7 +83,8 @@ static bool is_file_in(const char *own, const char *path) {
 
 /* Whether the existing PATH leads to a file in the folder of the virtual dataset, or below. OWN is
  * the folder of the file that names it. */
-static bool is_inside(const struct dm_nesting *nesting, const char *own, const char *path) {
+static bool examine_virtual_is_inside(const struct dm_nesting *nesting, const char *own,
+                                      const char *path) {
   char whole[PATH_MAX];
   if (nesting->depth == 1 && nesting->folder[0][0] && is_file_in(own, path)) return true;
   if (!realpath(path, whole)) return false;
@@ -99,7 +101,7 @@ static bool goes_up(const char *name) {
   return false;
 }
 
-static bool exists(const char *folder, const char *name, char path[DM_PATH]) {
+static bool examine_virtual_exists(const char *folder, const char *name, char path[DM_PATH]) {
   struct stat info;
   const int length = snprintf(path, DM_PATH, "%s%s%s", folder,
                               folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "", name);
@@ -117,13 +119,13 @@ static bool exists_at_prefix(const char *own, const char *name, char path[DM_PAT
     const int skipped = from_own ? (int)sizeof origin - 1 : 0;
     const int used = snprintf(folder, sizeof folder, "%s%.*s", from_own ? own[0] ? own : "./" : "",
                               length - skipped, list + skipped);
-    if (length > 0 && used < DM_PATH && exists(folder, name, path)) return true;
+    if (length > 0 && used < DM_PATH && examine_virtual_exists(folder, name, path)) return true;
     list += length + (list[length] == ':');
   }
   return false;
 }
 
-static dm_status outside(const virtual *v, const char *name, const char *why) {
+static dm_status examine_virtual_outside(const virtual *v, const char *name, const char *why) {
   return dm_hint(dm_fail_at(DM_E_INPUT, &v->find->at, "refused: its source '%.200s' %s", name, why),
                  "--allow-virtual reads sources outside of the folder of the virtual dataset");
 }
@@ -137,22 +139,24 @@ static dm_status find_file(const virtual *v, const char *name, char path[DM_PATH
     return DM_OK;
   }
   folder_of(file, own);
-  if (!v->trust->virtual && name[0] == '/') return outside(v, name, "has an absolute path");
-  if (!v->trust->virtual && goes_up(name)) return outside(v, name, "has a path with '..'");
-  bool found = name[0] == '/' && exists("", name, path);
+  if (!v->trust->virtual && name[0] == '/')
+    return examine_virtual_outside(v, name, "has an absolute path");
+  if (!v->trust->virtual && goes_up(name))
+    return examine_virtual_outside(v, name, "has a path with '..'");
+  bool found = name[0] == '/' && examine_virtual_exists("", name, path);
   const char *last = name[0] == '/' ? strrchr(name, '/') + 1 : name;
-  found = found || exists_at_prefix(own, last, path) || exists(own, last, path) ||
-          exists("", last, path);
+  found = found || exists_at_prefix(own, last, path) || examine_virtual_exists(own, last, path) ||
+          examine_virtual_exists("", last, path);
   char *slash = !found && realpath(file, real) ? strrchr(real, '/') : NULL;
   if (slash) *slash = '\0';
-  found = found || (slash && exists(real, last, path));
+  found = found || (slash && examine_virtual_exists(real, last, path));
   if (!found) return dm_fail_at(DM_E_IO, &v->find->at, "its source '%.300s' does not exist", name);
-  if (!v->trust->virtual && !is_inside(&v->nesting, own, path))
-    return outside(v, path, "lies in another folder");
+  if (!v->trust->virtual && !examine_virtual_is_inside(&v->nesting, own, path))
+    return examine_virtual_outside(v, path, "lies in another folder");
   return DM_OK;
 }
 
-static dm_status unreadable(const virtual *v) {
+static dm_status examine_virtual_unreadable(const virtual *v) {
   return dm_h5_fail(DM_E_INPUT, &v->find->at, "its mappings cannot be read");
 }
 
@@ -207,7 +211,7 @@ static dm_status map_run(weave *w, const dm_row_run *to, const dm_row_run *from,
   return DM_OK;
 }
 
-static int64_t elements_of(const dm_selection *s) {
+static int64_t examine_virtual_elements_of(const dm_selection *s) {
   int64_t sum = 0;
   for (int64_t i = 0; i < s->run_count; i++) sum += s->runs[i].length;
   return sum;
@@ -217,9 +221,10 @@ static dm_status map_runs(virtual *v, weave *w, dm_selection *to, dm_selection *
   DM_TRY(dm_selection_list(&v->find->at, to));
   DM_TRY(dm_selection_list(&v->find->at, from));
   char name[DM_NAME];
-  if (elements_of(to) != elements_of(from))
+  if (examine_virtual_elements_of(to) != examine_virtual_elements_of(from))
     return dm_fail_at(DM_E_INPUT, &v->find->at, "maps %lld elements to %lld of its source %s",
-                      (long long)elements_of(to), (long long)elements_of(from),
+                      (long long)examine_virtual_elements_of(to),
+                      (long long)examine_virtual_elements_of(from),
                       dm_location_name(&v->source, name));
   for (int64_t i = 0, j = 0; i < to->run_count;) {
     dm_row_run *a = &to->runs[i], *b = &from->runs[j];
@@ -270,7 +275,7 @@ static bool converts(dm_dtype from, dm_dtype to) {
   return to != DM_F16 && dm_dtype_holds(to, from);
 }
 
-static dm_status check_type(const virtual *v, const dm_dataset *source) {
+static dm_status examine_virtual_check_type(const virtual *v, const dm_dataset *source) {
   const dm_dtype to = v->find->dtype;
   bool good = converts(source->dtype, to);
   /* The way through two virtual datasets must not round twice. */
@@ -289,8 +294,8 @@ static dm_status check_type(const virtual *v, const dm_dataset *source) {
 
 /* Completes FROM if it is all of SOURCE, which then must have the shape of the elements TO.
  * Otherwise dm_composer_finish checks that the source is large enough. */
-static dm_status check_shape(const virtual *v, const dm_selection *to, dm_selection *from,
-                             const dm_dataset *source) {
+static dm_status examine_virtual_check_shape(const virtual *v, const dm_selection *to,
+                                             dm_selection *from, const dm_dataset *source) {
   const int rank = source->vector == DM_NO_VECTOR ? 2 : 1;
   const int64_t wanted[2] = {to->count[0] * to->block[0], to->count[1] * to->block[1]};
   const int64_t extent[2] = {rank == 2 ? source->rows : 1,
@@ -377,11 +382,11 @@ static dm_status note_source(virtual *v, size_t i, dm_vector vector, const dm_se
     number = dm_composer_find(lists[x], &v->source, vector, NULL);
     if (number < 0) continue;
     dm_composer_source(lists[x], number, source);
-    return check_shape(v, to, from, source);
+    return examine_virtual_check_shape(v, to, from, source);
   }
   DM_TRY(examine_source(v, i, &v->source, vector, source));
-  dm_status status = check_type(v, source);
-  if (!status) status = check_shape(v, to, from, source);
+  dm_status status = examine_virtual_check_type(v, source);
+  if (!status) status = examine_virtual_check_shape(v, to, from, source);
   if (!status)
     status =
         dm_file_named(dm_composer_add_source(source->layout == DM_VIRTUAL ? &v->mapped : &v->made,
@@ -410,7 +415,7 @@ static dm_status take_name(const virtual *v, char name[DM_PATH]) {
 static dm_status read_names(const virtual *v, size_t i, char file[DM_PATH], char dataset[DM_PATH]) {
   const ssize_t of_file = H5Pget_virtual_filename(v->creation, i, file, DM_PATH);
   const ssize_t of_set = H5Pget_virtual_dsetname(v->creation, i, dataset, DM_PATH);
-  if (of_file < 0 || of_set < 0) return unreadable(v);
+  if (of_file < 0 || of_set < 0) return examine_virtual_unreadable(v);
   if (of_file == 0 || of_file >= DM_PATH || of_set == 0 || of_set >= DM_PATH - 1)
     return dm_fail_at(DM_E_INPUT, &v->find->at,
                       "names a source with no character, or with more than %d", DM_PATH - 2);
@@ -419,7 +424,7 @@ static dm_status read_names(const virtual *v, size_t i, char file[DM_PATH], char
 }
 
 /* Where source NAME:DATASET of mapping I is. */
-static dm_status locate(const virtual *v, size_t i, dm_location *at) {
+static dm_status examine_virtual_locate(const virtual *v, size_t i, dm_location *at) {
   char name[DM_PATH], dataset[DM_PATH], text[DM_PATH + 8];
   memset(at, 0, sizeof *at);
   DM_TRY(read_names(v, i, name, dataset));
@@ -438,7 +443,7 @@ static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selectio
   if (dm_ahead_find(&v->ahead, (int64_t)i, vector, &source))
     v->source = source.at;
   else
-    DM_TRY(locate(v, i, &v->source));
+    DM_TRY(examine_virtual_locate(v, i, &v->source));
   DM_TRY(note_source(v, i, vector, to, from, &source));
   DM_TRY(map_all(v, to, from, vector));
   dm_status status = DM_OK;
@@ -451,21 +456,21 @@ static dm_status add_mapping(virtual *v, size_t i, dm_selection *to, dm_selectio
 static dm_status add_slab(virtual *v, size_t i, const dm_slab *to, dm_slab *from) {
   const dm_axes axes = dm_dataset_axes(v->find);
   dm_dataset source;
-  DM_TRY(locate(v, i, &v->source));
+  DM_TRY(examine_virtual_locate(v, i, &v->source));
   /* One source often fills several places, one after another. */
   const bool same = v->last.at.file[0] && strcmp(v->last.at.file, v->source.file) == 0 &&
                     strcmp(v->last.at.dataset, v->source.dataset) == 0;
   if (same) source = v->last;
   if (!same) DM_TRY(examine_source(v, i, &v->source, DM_AS_ROW, &source));
   if (!source.composite) v->last = source;
-  dm_status status = same ? DM_OK : check_type(v, &source);
+  dm_status status = same ? DM_OK : examine_virtual_check_type(v, &source);
   if (!status) status = dm_slab_map(&v->find->at, to, axes.of_rows, from, &source, &v->made);
   dm_dataset_free(&source);
   return status;
 }
 
 static dm_status locate_next(const void *owner, int64_t i, dm_location *at) {
-  return locate(owner, (size_t)i, at);
+  return examine_virtual_locate(owner, (size_t)i, at);
 }
 
 /* From mapping I on, if so far most had a source of their own. */
@@ -473,14 +478,14 @@ static void examine_ahead(virtual *v, size_t i, size_t count) {
   if (v->made.sources + v->mapped.sources < (int64_t)i / 2) return;
   const dm_trust trust = trust_in_sources(v, DM_AS_ROW);
   dm_ahead_examine(&v->ahead, &trust, locate_next, v, (int64_t)i,
-                   dm_min((int64_t)(count - i), BLOCK));
+                   dm_min((int64_t)(count - i), EXAMINE_VIRTUAL_BLOCK));
 }
 
 static dm_status read_mapping(virtual *v, size_t i) {
   DM_H5_HELD hid_t to = H5Pget_virtual_vspace(v->creation, i);
   DM_H5_HELD hid_t from = to < 0 ? -1 : H5Pget_virtual_srcspace(v->creation, i);
   dm_selection mine = {0}, theirs = {0};
-  dm_status status = to < 0 || from < 0 ? unreadable(v) : DM_OK;
+  dm_status status = to < 0 || from < 0 ? examine_virtual_unreadable(v) : DM_OK;
   if (!status && v->slabs && H5Sget_select_type(to) != H5S_SEL_NONE) {
     dm_slab into, out_of;
     DM_TRY(dm_slab_read(&v->find->at, to, &into));
@@ -499,15 +504,16 @@ static dm_status read_mapping(virtual *v, size_t i) {
 
 static dm_status read_fill(const virtual *v, hid_t set, dm_composite *composite) {
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
-  if (H5Pfill_value_defined(v->creation, &fill) < 0) return unreadable(v);
+  if (H5Pfill_value_defined(v->creation, &fill) < 0) return examine_virtual_unreadable(v);
   if (fill == H5D_FILL_VALUE_UNDEFINED) return DM_OK;
   DM_H5_HELD hid_t type = H5Dget_type(set);
-  if (type < 0 || H5Pget_fill_value(v->creation, type, composite->fill) < 0) return unreadable(v);
+  if (type < 0 || H5Pget_fill_value(v->creation, type, composite->fill) < 0)
+    return examine_virtual_unreadable(v);
   if (v->find->swapped) dm_swap_bytes(composite->fill, v->find->dtype, 1);
   return DM_OK;
 }
 
-static dm_status finish(virtual *v, hid_t set) {
+static dm_status examine_virtual_finish(virtual *v, hid_t set) {
   dm_dataset *find = v->find;
   DM_TRY(dm_file_named(dm_composer_finish(&v->made, find->rows, find->cols, &find->composite),
                        &find->at));
@@ -529,11 +535,11 @@ static bool has_deep_source(const virtual *v, size_t count) {
   return rank > 2;
 }
 
-static dm_status examine(virtual *v, hid_t set) {
+static dm_status examine_virtual_examine(virtual *v, hid_t set) {
   dm_dataset *find = v->find;
   size_t count = 0;
   int64_t elements;
-  if (H5Pget_virtual_count(v->creation, &count) < 0) return unreadable(v);
+  if (H5Pget_virtual_count(v->creation, &count) < 0) return examine_virtual_unreadable(v);
   dm_axes axes;
   DM_TRY(dm_h5_extents(&find->at, set, &axes));
   v->slabs = axes.count > 2 || has_deep_source(v, count);
@@ -541,14 +547,14 @@ static dm_status examine(virtual *v, hid_t set) {
   trust.batch &= v->slabs;
   if (v->slabs) DM_TRY(dm_examine_lay(&trust, &axes, find));
   for (size_t i = 0; i < count; i++) {
-    if (i % BLOCK == FEW) examine_ahead(v, i, count);
+    if (i % EXAMINE_VIRTUAL_BLOCK == EXAMINE_VIRTUAL_FEW) examine_ahead(v, i, count);
     DM_TRY(read_mapping(v, i));
   }
   if (!v->slabs) DM_TRY(dm_examine_lay(&trust, &axes, find));
   if (dm_mul_overflows(find->rows, find->cols, &elements) ||
       dm_mul_overflows(elements, dm_dtype_size(find->dtype), &elements))
     return dm_fail_at(DM_E_INPUT, &find->at, "declares more bytes than 64 bits can count");
-  return finish(v, set);
+  return examine_virtual_finish(v, set);
 }
 
 dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trust,
@@ -565,7 +571,8 @@ dm_status dm_examine_virtual(int64_t set, int64_t creation, const dm_trust *trus
   else
     find_folders(find->at.file, &v->nesting);
   dm_status status = dm_known_new(&v->known);
-  if (!status) status = v->nesting.depth++ < DEEPEST ? examine(v, set) : too_deep(v);
+  if (!status)
+    status = v->nesting.depth++ < DEEPEST ? examine_virtual_examine(v, set) : too_deep(v);
   if (status) dm_dataset_free(find);
   dm_ahead_free(&v->ahead);
   dm_known_free(v->known);

@@ -33,7 +33,7 @@ enum { ANYWHERE = -1 };
 
 /* ---- formats without a fixed mark ---- */
 
-static uint32_t word(const unsigned char *at, bool big) {
+static uint32_t foreign_word(const unsigned char *at, bool big) {
   return big ? (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]
              : (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
 }
@@ -43,7 +43,7 @@ static bool is_matlab_4(const head *h) {
   if (h->length < 22) return false;
   for (int big = 0; big < 2; big++) {
     uint32_t field[5];
-    for (int i = 0; i < 5; i++) field[i] = word(h->bytes + 4 * i, big);
+    for (int i = 0; i < 5; i++) field[i] = foreign_word(h->bytes + 4 * i, big);
     const uint32_t name = field[4];
     if (field[0] > 4052 || field[0] / 100 % 10 != 0 || field[0] / 10 % 10 > 5 ||
         field[0] % 10 > 2 || field[0] / 1000 != (uint32_t)big || field[3] > 1 || name < 2 ||
@@ -56,9 +56,9 @@ static bool is_matlab_4(const head *h) {
 
 /* The length of the header in 64 bits, and the header in JSON. */
 static bool is_safetensors(const head *h) {
-  return h->length > 10 && word(h->bytes + 4, false) == 0 && h->bytes[8] == '{' &&
+  return h->length > 10 && foreign_word(h->bytes + 4, false) == 0 && h->bytes[8] == '{' &&
          (h->bytes[9] == '"' || h->bytes[9] == '}' || h->bytes[9] == ' ') &&
-         (int64_t)word(h->bytes, false) <= h->file_bytes - 8;
+         (int64_t)foreign_word(h->bytes, false) <= h->file_bytes - 8;
 }
 
 static bool is_pickle(const head *h) {
@@ -116,7 +116,7 @@ static bool is_old_text(const head *h) {
 }
 
 /* UTF-8, perhaps cut off at the end of the head, or UTF-16 with a mark of its order. */
-static bool is_text(const head *h) {
+static bool foreign_is_text(const head *h) {
   const char *order = (const char *)h->bytes;
   if (h->length > 3 && (strncmp(order, "\xff\xfe", 2) == 0 || strncmp(order, "\xfe\xff", 2) == 0))
     return true;
@@ -139,9 +139,9 @@ static bool is_text(const head *h) {
 
 static const char pickle[] =
     "in Python: numpy.save('NAME.npy', numpy.load(FILE, allow_pickle=True))";
-static const char matlab[] =
+static const char foreign_matlab[] =
     "in MATLAB: save(NAME, '-v7.3'); in Octave: save -hdf5; in Python: scipy.io.loadmat, then h5py";
-static const char octave[] = "in Octave: save -hdf5 NAME.h5 a; it appears as /a/value";
+static const char foreign_octave[] = "in Octave: save -hdf5 NAME.h5 a; it appears as /a/value";
 static const char netcdf[] = "'nccopy -k nc4 IN OUT' writes netCDF-4, which is HDF5";
 static const char as_binary[] = "copy it again as binary, not as text";
 static const char lfs[] = "'git lfs pull' fetches the file";
@@ -158,16 +158,16 @@ static const char numpy[] = "in Python: numpy.save('NAME.npy', the array), or h5
 #define MARK(offset, text) {offset, text, sizeof(text) - 1}
 #define AT(offset, text, what, hint) {what, hint, {MARK(offset, text)}, NULL}
 #define AND(offset, text, next, more, what, hint) {what, hint, {MARK(offset, text), MARK(next, more)}, NULL}
-#define IF(is, what, hint) {what, hint, {{0}}, is}
+#define TOLD_BY(is, what, hint) {what, hint, {{0}}, is}
 
 /* The first row that fits counts. */
 static const format formats[] = {
     AT(0, "MATLAB 7.3 MAT-file", "is a MATLAB file without its HDF5 part: it was cut off or damaged", "copy it again"),
-    AT(0, "MATLAB 5.0 MAT-file", "is a MATLAB file of version 5 to 7, not HDF5", matlab),
-    AT(124, "\0\1IM", "is a MATLAB file of version 5 to 7, not HDF5", matlab),
-    AT(124, "\1\0MI", "is a MATLAB file of version 5 to 7, not HDF5", matlab),
-    AT(0, "# Created by Octave", "is a file of Octave, not HDF5", octave),
-    AT(0, "Octave-1-", "is a file of Octave, not HDF5", octave),
+    AT(0, "MATLAB 5.0 MAT-file", "is a MATLAB file of version 5 to 7, not HDF5", foreign_matlab),
+    AT(124, "\0\1IM", "is a MATLAB file of version 5 to 7, not HDF5", foreign_matlab),
+    AT(124, "\1\0MI", "is a MATLAB file of version 5 to 7, not HDF5", foreign_matlab),
+    AT(0, "# Created by Octave", "is a file of Octave, not HDF5", foreign_octave),
+    AT(0, "Octave-1-", "is a file of Octave, not HDF5", foreign_octave),
     AT(0, "CDF\1", "is a netCDF file of the classic format, not HDF5", netcdf),
     AT(0, "CDF\2", "is a netCDF file of the classic format, not HDF5", netcdf),
     AT(0, "CDF\5", "is a netCDF file of the classic format (CDF-5), not HDF5", netcdf),
@@ -202,9 +202,9 @@ static const format formats[] = {
     AT(0, "version https://hawser.github.com/spec/", "is a pointer of Git LFS, not the file itself", lfs),
     AT(0, "/annex/objects/", "is a pointer of git-annex, not the file itself", "'git annex get FILE' fetches the file"),
     AT(0, "<stata_dta>", "is a file of Stata", "in Python: h5py's file['name'] = pandas.read_stata(FILE).to_numpy()"),
-    IF(is_html, "is a web page (HTML), perhaps an error message in place of the file", "download it again"),
-    IF(is_xml, "is XML, perhaps an error message in place of the file", "download it again"),
-    IF(is_matrix_market, "is a text file of Matrix Market", "in Python: a = scipy.io.mmread(FILE); a = a.toarray() if it is sparse; numpy.save('NAME.npy', a)"),
+    TOLD_BY(is_html, "is a web page (HTML), perhaps an error message in place of the file", "download it again"),
+    TOLD_BY(is_xml, "is XML, perhaps an error message in place of the file", "download it again"),
+    TOLD_BY(is_matrix_market, "is a text file of Matrix Market", "in Python: a = scipy.io.mmread(FILE); a = a.toarray() if it is sparse; numpy.save('NAME.npy', a)"),
 
     AT(0, "PAR1", "is a Parquet file", "in Python: h5py's file['name'] = pandas.read_parquet(FILE).to_numpy()"),
     AT(0, "ARROW1", "is a file of Arrow (Feather)", feather),
@@ -235,15 +235,15 @@ static const format formats[] = {
     AT(0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is a document of Microsoft Office", excel),
     AT(0, "\177ELF", "is a program or library (ELF)", NULL),
 
-    IF(is_safetensors, "is a file of safetensors", "in Python: numpy.save('NAME.npy', safetensors.numpy.load_file(FILE)['name'])"),
+    TOLD_BY(is_safetensors, "is a file of safetensors", "in Python: numpy.save('NAME.npy', safetensors.numpy.load_file(FILE)['name'])"),
     AT(0, "cnumpy", "is a pickle of Python", pickle),
     AT(0, "ccopy_reg", "is a pickle of Python", pickle),
-    IF(is_pickle, "is a pickle of Python", pickle),
-    IF(is_matlab_4, "is a MATLAB file of version 4, not HDF5", "in MATLAB: load it and save(NAME, '-v7.3'); in Python: scipy.io.loadmat, then h5py"),
-    IF(is_zeros, "begins with zeros: a download or copy of it may not have finished", "copy it again"),
-    IF(is_json, "is JSON, a text file", "in Python: numpy.save('NAME.npy', numpy.array(json.load(open(FILE))))"),
-    IF(is_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.genfromtxt(FILE, delimiter=',')); skip_header=1 leaves out a line of names, usecols columns of names"),
-    IF(is_old_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.genfromtxt(FILE, delimiter=',', encoding='latin-1')); skip_header=1 leaves out a line of names, usecols columns of names"),
+    TOLD_BY(is_pickle, "is a pickle of Python", pickle),
+    TOLD_BY(is_matlab_4, "is a MATLAB file of version 4, not HDF5", "in MATLAB: load it and save(NAME, '-v7.3'); in Python: scipy.io.loadmat, then h5py"),
+    TOLD_BY(is_zeros, "begins with zeros: a download or copy of it may not have finished", "copy it again"),
+    TOLD_BY(is_json, "is JSON, a text file", "in Python: numpy.save('NAME.npy', numpy.array(json.load(open(FILE))))"),
+    TOLD_BY(foreign_is_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.genfromtxt(FILE, delimiter=',')); skip_header=1 leaves out a line of names, usecols columns of names"),
+    TOLD_BY(is_old_text, "is a text file, such as CSV", "in Python: numpy.save('NAME.npy', numpy.genfromtxt(FILE, delimiter=',', encoding='latin-1')); skip_header=1 leaves out a line of names, usecols columns of names"),
     AT(0, "ORC", "is an ORC file", "in Python: h5py's file['name'] = pandas.read_orc(FILE).to_numpy()"),
 };
 /* clang-format on */
@@ -256,7 +256,7 @@ static bool has_mark(const head *h, int at, const char *bytes, size_t length) {
   return memmem(h->bytes, h->length, bytes, length) != NULL;
 }
 
-static bool fits(const head *h, const format *f) {
+static bool foreign_fits(const head *h, const format *f) {
   if (f->is) return f->is(h);
   for (int i = 0; i < MARKS; i++)
     if (f->mark[i].bytes && !has_mark(h, f->mark[i].at, f->mark[i].bytes, f->mark[i].length))
@@ -275,7 +275,7 @@ static bool has_signature(int fd, int64_t bytes) {
 
 static dm_status name_format(const dm_location *at, const head *h) {
   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-    if (!fits(h, &formats[i])) continue;
+    if (!foreign_fits(h, &formats[i])) continue;
     dm_status status = dm_fail_at(DM_E_INPUT, at, "%s", formats[i].what);
     return formats[i].hint ? dm_hint(status, "%s", formats[i].hint) : status;
   }

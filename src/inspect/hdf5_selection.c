@@ -7,9 +7,9 @@
 #include "core/checked.h"
 #include "dataset/hdf5_use.h"
 
-enum { MOST_RUNS = 1 << 22 };
+enum { HDF5_SELECTION_MOST_RUNS = 1 << 22 };
 
-static dm_status unreadable(const dm_location *of) {
+static dm_status hdf5_selection_unreadable(const dm_location *of) {
   return dm_h5_fail(DM_E_INPUT, of, "its mappings cannot be read");
 }
 
@@ -42,7 +42,8 @@ static int by_row(const void *a, const void *b) {
 }
 
 static dm_status too_many_runs(const dm_location *of) {
-  return dm_fail_at(DM_E_INPUT, of, "has a mapping of more than %d pieces", MOST_RUNS);
+  return dm_fail_at(DM_E_INPUT, of, "has a mapping of more than %d pieces",
+                    HDF5_SELECTION_MOST_RUNS);
 }
 
 static dm_status runs_of_blocks(const dm_location *of, dm_selection *s, const hsize_t *blocks,
@@ -50,8 +51,10 @@ static dm_status runs_of_blocks(const dm_location *of, dm_selection *s, const hs
   int64_t all = 0;
   for (hssize_t i = 0; i < count; i++) {
     const hsize_t *block = blocks + 2 * s->rank * i;
-    all += s->rank == 2 ? (int64_t)dm_min((int64_t)(block[2] - block[0]), MOST_RUNS) + 1 : 1;
-    if (all > MOST_RUNS) return too_many_runs(of);
+    all += s->rank == 2
+               ? (int64_t)dm_min((int64_t)(block[2] - block[0]), HDF5_SELECTION_MOST_RUNS) + 1
+               : 1;
+    if (all > HDF5_SELECTION_MOST_RUNS) return too_many_runs(of);
   }
   DM_TRY(dm_buffer_table(dm_max(1, all), &s->runs));
   for (hssize_t i = 0; i < count; i++) {
@@ -69,10 +72,11 @@ static dm_status runs_of_blocks(const dm_location *of, dm_selection *s, const hs
 static dm_status read_irregular(const dm_location *of, hid_t space, dm_selection *s) {
   const hssize_t count = H5Sget_select_hyper_nblocks(space);
   DM_FREED hsize_t *blocks = NULL;
-  if (count < 0) return unreadable(of);
-  if (count > MOST_RUNS) return too_many_runs(of);
+  if (count < 0) return hdf5_selection_unreadable(of);
+  if (count > HDF5_SELECTION_MOST_RUNS) return too_many_runs(of);
   DM_TRY(dm_buffer_table(dm_max(1, 2 * s->rank * count), &blocks));
-  if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)count, blocks) < 0) return unreadable(of);
+  if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)count, blocks) < 0)
+    return hdf5_selection_unreadable(of);
   return runs_of_blocks(of, s, blocks, count);
 }
 
@@ -85,7 +89,7 @@ dm_status dm_selection_read(const dm_location *of, hid_t space, const char *whos
                       .count = {1, 1},
                       .block = {1, 1},
                       .extent = {1, 1}};
-  if (s->rank < 0) return unreadable(of);
+  if (s->rank < 0) return hdf5_selection_unreadable(of);
   s->all = H5Sget_select_type(space) == H5S_SEL_ALL;
   if (s->all && s->rank == 0 && *whose) return DM_OK; /* the file does not keep its extent */
   if (s->rank != 1 && s->rank != 2)
@@ -102,27 +106,29 @@ dm_status dm_selection_read(const dm_location *of, hid_t space, const char *whos
   case H5S_SEL_ALL:
     memcpy(s->block, s->extent, sizeof s->block);
     memcpy(s->stride, s->extent, sizeof s->stride);
-    return s->extent[0] > 0 && s->extent[1] > 0 ? DM_OK : unreadable(of);
+    return s->extent[0] > 0 && s->extent[1] > 0 ? DM_OK : hdf5_selection_unreadable(of);
   case H5S_SEL_HYPERSLABS:
     break;
   default:
     return dm_fail_at(DM_E_INPUT, of, "maps single points, which is not supported");
   }
   if (H5Sis_regular_hyperslab(space) <= 0) return read_irregular(of, space, s);
-  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0) return unreadable(of);
+  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
+    return hdf5_selection_unreadable(of);
   for (int i = 0; i < s->rank; i++)
     if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
       return dm_hint(
           dm_fail_at(DM_E_INPUT, of, "has a mapping without an end, which is not supported"),
           "map the sources that there are: in h5py without maxshape");
-  return take_regular(s, first, start, stride, count, block) ? DM_OK : unreadable(of);
+  return take_regular(s, first, start, stride, count, block) ? DM_OK
+                                                             : hdf5_selection_unreadable(of);
 }
 
 dm_status dm_selection_list(const dm_location *of, dm_selection *s) {
   int64_t rows, all;
   if (s->runs) return DM_OK;
   if (dm_mul_overflows(s->count[0], s->block[0], &rows) ||
-      dm_mul_overflows(rows, s->count[1], &all) || all > MOST_RUNS)
+      dm_mul_overflows(rows, s->count[1], &all) || all > HDF5_SELECTION_MOST_RUNS)
     return too_many_runs(of);
   DM_TRY(dm_buffer_table(all, &s->runs));
   for (int64_t i = 0; i < rows; i++)

@@ -26,7 +26,7 @@
 
 enum { TAIL_LIMIT = 1 << 28 }; /* bytes that describe sources */
 
-static bool is_text(const char *text, size_t size) {
+static bool inspect_is_text(const char *text, size_t size) {
   return memchr(text, '\0', size) != NULL;
 }
 
@@ -58,8 +58,9 @@ static bool is_sane_meaning(const dm_dataset *d) {
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     if (!is_bool(flags[i])) return false;
   const bool floats = m->type == DM_F32 || m->type == DM_F64;
-  return is_text(m->text, sizeof m->text) && is_text(m->warning, sizeof m->warning) &&
-         m->count >= 0 && m->count <= DM_MISSING_VALUES && (unsigned)m->missing < DM_MISSING_END &&
+  return inspect_is_text(m->text, sizeof m->text) &&
+         inspect_is_text(m->warning, sizeof m->warning) && m->count >= 0 &&
+         m->count <= DM_MISSING_VALUES && (unsigned)m->missing < DM_MISSING_END &&
          (!m->active || ((m->asked || d->genotypes || !d->by_columns) &&
                          (!dm_dtype_is_complex(d->dtype) ||
                           (m->asked && m->nan && !m->packed && !m->ranged && m->count == 0)) &&
@@ -72,7 +73,7 @@ static bool is_apart(const dm_dataset *d) {
 }
 
 /* Files of NumPy and PLINK, which have no datasets, have a known offset. */
-static bool is_named(const dm_dataset *d) {
+static bool inspect_is_named(const dm_dataset *d) {
   return d->at.dataset[0] == '/'
              ? !d->by_columns || d->offset >= 0
              : d->at.dataset[0] == '\0' && (d->offset >= 0 || d->layout == DM_VIRTUAL || d->zarr ||
@@ -137,9 +138,10 @@ static bool has_sane_leads(const dm_dataset *d) {
 /* The child read an untrusted file: its results are checked like the file itself. */
 static bool is_sane_dataset(const dm_dataset *d) {
   int64_t elements, bytes;
-  return is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
-         is_text(d->at.file, sizeof d->at.file) && is_text(d->at.dataset, sizeof d->at.dataset) &&
-         has_sane_compound(d) && is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) &&
+  return inspect_is_text(d->at.part, sizeof d->at.part) && has_sane_axes(d) && has_sane_leads(d) &&
+         inspect_is_text(d->at.file, sizeof d->at.file) &&
+         inspect_is_text(d->at.dataset, sizeof d->at.dataset) && has_sane_compound(d) &&
+         inspect_is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) &&
          is_bool(&d->zarr) && is_bool(&d->bits) && (unsigned)d->names <= DM_NAMES_REAL_IMAGINARY &&
          is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) &&
          is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
@@ -170,8 +172,8 @@ static bool clean_attributes(dm_attributes *attributes) {
   if (attributes->count < 0 || attributes->count > DM_ATTRIBUTES) return false;
   for (int i = 0; i < attributes->count; i++) {
     dm_attribute *attribute = &attributes->list[i];
-    if (!is_text(attribute->name, sizeof attribute->name) ||
-        !is_text(attribute->text, sizeof attribute->text))
+    if (!inspect_is_text(attribute->name, sizeof attribute->name) ||
+        !inspect_is_text(attribute->text, sizeof attribute->text))
       return false;
     dm_text_clean(attribute->name);
     dm_text_clean(attribute->text);
@@ -188,7 +190,8 @@ static bool is_answer(const dm_location *asked, const dm_location *found) {
          (asked->dataset[0] == '\0' || strcmp(name, found->dataset) == 0);
 }
 
-static dm_status accept(const dm_inspection *question, dm_finding *find, dm_child_tail *tail) {
+static dm_status inspect_accept(const dm_inspection *question, dm_finding *find,
+                                dm_child_tail *tail) {
   const bool sane = is_sane_dataset(&find->dataset);
   if (!take_composite(&find->dataset, tail, sane) || !clean_attributes(&find->provenance) ||
       !is_answer(&question->at, &find->dataset.at))
@@ -265,7 +268,7 @@ dm_status dm_file_inspect(const dm_location *location, const dm_trust *trust, dm
   dm_status status = dm_child_run_within(location, trust->patience, dm_examine, &question, find,
                                          sizeof *find, &tail);
   if (!status) {
-    status = accept(&question, find, &tail);
+    status = inspect_accept(&question, find, &tail);
     if (status) dm_dataset_free(&find->dataset);
   }
   free(tail.memory);
@@ -282,28 +285,28 @@ enum {
   CLAIM = 16, /* datasets that a process takes at a time */
 };
 
-typedef struct found {
+typedef struct inspect_found {
   atomic_bool good;
   dm_packed_dataset dataset;
-} found;
+} inspect_found;
 
 struct dm_ahead_work {
   atomic_llong next, names; /* bytes used of the names, which follow the table */
-  found of[];
+  inspect_found of[];
 };
 
-static char *names_of(const dm_ahead *ahead) {
+static char *inspect_names_of(const dm_ahead *ahead) {
   return (char *)&ahead->work->of[ahead->count];
 }
 
-static void examine(const dm_ahead *ahead, const dm_trust *trust, const dm_location *at,
-                    found *to) {
+static void inspect_examine(const dm_ahead *ahead, const dm_trust *trust, const dm_location *at,
+                            inspect_found *to) {
   dm_dataset one = {.at = *at};
   dm_status status = dm_examine_at(trust, &one, NULL);
   const bool good = !status && !one.composite && !one.at.part[0];
   if (good) {
     const int64_t used = atomic_fetch_add(&ahead->work->names, dm_packed_names(&one.at));
-    dm_dataset_pack(&one, names_of(ahead), used, &to->dataset);
+    dm_dataset_pack(&one, inspect_names_of(ahead), used, &to->dataset);
   }
   if (!status) dm_dataset_free(&one);
   dm_status_free(status);
@@ -320,7 +323,7 @@ static void take_part(const dm_ahead *ahead, const dm_trust *trust, dm_ahead_nam
       dm_status status = name(owner, ahead->first + i, &at);
       /* One source often fills several places, one after another. */
       if (!status && memcmp(&at, &before, sizeof at) != 0)
-        examine(ahead, trust, &at, &ahead->work->of[i]);
+        inspect_examine(ahead, trust, &at, &ahead->work->of[i]);
       if (!status) before = at;
       dm_status_free(status);
     }
@@ -335,8 +338,8 @@ void dm_ahead_examine(dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *nam
   own.alone = true;
   dm_ahead_free(ahead);
   if (wanted < 2 || trust->alone) return;
-  const int64_t bytes =
-      (int64_t)sizeof(struct dm_ahead_work) + count * ((int64_t)sizeof(found) + 2 * DM_PATH);
+  const int64_t bytes = (int64_t)sizeof(struct dm_ahead_work) +
+                        count * ((int64_t)sizeof(inspect_found) + 2 * DM_PATH);
   void *shared =
       mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return;
@@ -358,9 +361,9 @@ void dm_ahead_examine(dm_ahead *ahead, const dm_trust *trust, dm_ahead_name *nam
 
 bool dm_ahead_find(const dm_ahead *ahead, int64_t i, dm_vector vector, dm_dataset *find) {
   if (i < ahead->first || i >= ahead->first + ahead->count) return false;
-  const found *f = &ahead->work->of[i - ahead->first];
+  const inspect_found *f = &ahead->work->of[i - ahead->first];
   if (!atomic_load(&f->good)) return false;
-  dm_dataset_unpack(&f->dataset, names_of(ahead), find);
+  dm_dataset_unpack(&f->dataset, inspect_names_of(ahead), find);
   return find->vector == DM_NO_VECTOR || find->vector == vector;
 }
 

@@ -13,24 +13,24 @@
 #include "dataset/file_system.h"
 #include "io/read.h"
 
-enum { KNOWN = 8, WINDOW = 4096 };
+enum { KNOWN_FILES_KNOWN = 8, KNOWN_FILES_WINDOW = 4096 };
 
 /* Where a file lists its chunks: entries with their sizes and addresses. */
 typedef struct chunk_list {
   int64_t at, each; /* the first entry, and the bytes of each; AT 0: not recognised */
 } chunk_list;
 
-typedef struct known {
+typedef struct known_files_known {
   dm_location asked;
   dm_vector vectors; /* how one dimension was to be read */
   dm_dataset answer; /* file_bytes 0: none */
   chunk_list list;
   dm_h5_log log;
-} known;
+} known_files_known;
 
 struct dm_known_files {
   int next; /* the place that the next file takes */
-  known of[KNOWN];
+  known_files_known of[KNOWN_FILES_KNOWN];
   dm_h5_log expected; /* what a file like a known one contains */
 };
 
@@ -43,7 +43,7 @@ void dm_known_free(dm_known_files *files) {
 }
 
 dm_h5_log *dm_known_start(dm_known_files *files) {
-  known *k = &files->of[files->next];
+  known_files_known *k = &files->of[files->next];
   k->answer.file_bytes = 0;
   k->log.lost = false;
   k->log.count = k->log.bytes = k->log.elements_bytes = 0;
@@ -63,7 +63,7 @@ enum {
   BASE_AT = 24,
   END_AT = 40,
   ADDRESS = 8,
-  HEADER = 24, /* of a node */
+  KNOWN_FILES_HEADER = 24, /* of a node */
   MOST_ENTRY = 8 + ADDRESS * (DM_AXES + 2)
 };
 
@@ -82,7 +82,7 @@ static unsigned char *logged(dm_h5_log *log, int64_t at, int64_t bytes) {
   return NULL;
 }
 
-static bool has_plain_superblock(known *k) {
+static bool has_plain_superblock(known_files_known *k) {
   const unsigned char *version = logged(&k->log, VERSION_AT, 1),
                       *base = logged(&k->log, BASE_AT, 8);
   const unsigned char *sizes = logged(&k->log, SIZES_AT, 2), *end = logged(&k->log, END_AT, 8);
@@ -91,22 +91,23 @@ static bool has_plain_superblock(known *k) {
          little_endian(end, 8) == (uint64_t)k->answer.file_bytes;
 }
 
-static void take_entry(const unsigned char *entry, int64_t each, dm_few_chunks *few, int i) {
+static void known_files_take_entry(const unsigned char *entry, int64_t each, dm_few_chunks *few,
+                                   int i) {
   few->bytes[i] = (int32_t)little_endian(entry, 4);
   few->skipped[i] = (uint32_t)little_endian(entry + 4, 4);
   few->offset[i] = (int64_t)little_endian(entry + each - ADDRESS, ADDRESS);
 }
 
 /* Whether the node in BYTES bytes of CONTENT lists the chunks of FEW, in EACH bytes per chunk. */
-static bool lists(const unsigned char *content, int64_t bytes, const dm_few_chunks *few,
-                  int64_t each) {
+static bool known_files_lists(const unsigned char *content, int64_t bytes, const dm_few_chunks *few,
+                              int64_t each) {
   static const unsigned char leaf[] = {'T', 'R', 'E', 'E', 1, 0};
   dm_few_chunks listed;
-  if (bytes < HEADER + few->chunks * each || memcmp(content, leaf, sizeof leaf) != 0 ||
+  if (bytes < KNOWN_FILES_HEADER + few->chunks * each || memcmp(content, leaf, sizeof leaf) != 0 ||
       little_endian(content + sizeof leaf, 2) != (uint64_t)few->chunks)
     return false;
   for (int i = 0; i < few->chunks; i++) {
-    take_entry(content + HEADER + i * each, each, &listed, i);
+    known_files_take_entry(content + KNOWN_FILES_HEADER + i * each, each, &listed, i);
     if (listed.bytes[i] != few->bytes[i] || listed.skipped[i] != few->skipped[i] ||
         listed.offset[i] != few->offset[i])
       return false;
@@ -114,7 +115,7 @@ static bool lists(const unsigned char *content, int64_t bytes, const dm_few_chun
   return true;
 }
 
-static void recognise(known *k) {
+static void recognise(known_files_known *k) {
   const dm_axes axes = dm_dataset_axes(&k->answer);
   const int64_t each = 8 + ADDRESS * (axes.count + 2);
   const unsigned char *content = k->log.content;
@@ -122,8 +123,8 @@ static void recognise(known *k) {
   /* HDF5 knows the sizes of chunks that are not packed. */
   if (k->answer.few.chunks == 0 || k->answer.few.steps == 0 || !has_plain_superblock(k)) return;
   for (int64_t i = 0; i < k->log.count; content += k->log.piece[i++].bytes)
-    if (lists(content, k->log.piece[i].bytes, &k->answer.few, each))
-      k->list = (chunk_list){k->log.piece[i].offset + HEADER, each};
+    if (known_files_lists(content, k->log.piece[i].bytes, &k->answer.few, each))
+      k->list = (chunk_list){k->log.piece[i].offset + KNOWN_FILES_HEADER, each};
 }
 
 /* The answer must depend on the one file alone. */
@@ -134,16 +135,17 @@ static bool is_about_one_file(const dm_trust *trust, const dm_dataset *found) {
 
 void dm_known_add(dm_known_files *files, const dm_trust *trust, const dm_location *asked,
                   const dm_dataset *found) {
-  known *k = &files->of[files->next];
+  known_files_known *k = &files->of[files->next];
   if (k->log.lost || k->log.count == 0 || !is_about_one_file(trust, found)) return;
   k->asked = *asked;
   k->vectors = trust->vectors;
   k->answer = *found;
   recognise(k);
-  files->next = (files->next + 1) % KNOWN;
+  files->next = (files->next + 1) % KNOWN_FILES_KNOWN;
 }
 
-static bool is_asked(const known *k, const dm_trust *trust, const dm_location *at) {
+static bool known_files_is_asked(const known_files_known *k, const dm_trust *trust,
+                                 const dm_location *at) {
   return k->vectors == trust->vectors && k->asked.row_axes == at->row_axes &&
          k->asked.complex_axis == at->complex_axis && strcmp(k->asked.dataset, at->dataset) == 0 &&
          strcmp(k->asked.part, at->part) == 0;
@@ -152,27 +154,27 @@ static bool is_asked(const known *k, const dm_trust *trust, const dm_location *a
 /* ---- comparing ---- */
 
 /* A part of an open file; what is beyond its end is zero, as for HDF5. */
-typedef struct window {
+typedef struct known_files_window {
   int fd;
   int64_t start; /* negative: nothing was read */
-  unsigned char content[WINDOW];
-} window;
+  unsigned char content[KNOWN_FILES_WINDOW];
+} known_files_window;
 
-static bool move_to(window *w, int64_t offset) {
-  if (w->start >= 0 && offset >= w->start && offset - w->start < WINDOW) return true;
-  memset(w->content, 0, WINDOW);
-  w->start = offset - offset % WINDOW;
-  return dm_file_read_at(w->fd, w->content, WINDOW, w->start) >= 0;
+static bool move_to(known_files_window *w, int64_t offset) {
+  if (w->start >= 0 && offset >= w->start && offset - w->start < KNOWN_FILES_WINDOW) return true;
+  memset(w->content, 0, KNOWN_FILES_WINDOW);
+  w->start = offset - offset % KNOWN_FILES_WINDOW;
+  return dm_file_read_at(w->fd, w->content, KNOWN_FILES_WINDOW, w->start) >= 0;
 }
 
 static bool has_same_bytes(int fd, const dm_h5_log *log) {
-  window w = {.fd = fd, .start = -1};
+  known_files_window w = {.fd = fd, .start = -1};
   const unsigned char *content = log->content;
   for (int64_t i = 0; i < log->count; i++) {
     const int64_t end = log->piece[i].offset + log->piece[i].bytes;
     for (int64_t at = log->piece[i].offset, length; at < end; at += length) {
       if (!move_to(&w, at)) return false;
-      length = dm_min(end, w.start + WINDOW) - at;
+      length = dm_min(end, w.start + KNOWN_FILES_WINDOW) - at;
       if (memcmp(w.content + (at - w.start), content, (size_t)length) != 0) return false;
       content += length;
     }
@@ -181,7 +183,7 @@ static bool has_same_bytes(int fd, const dm_h5_log *log) {
 }
 
 /* Puts COUNT bytes at AT of the file into all pieces of LOG that have them. */
-static void put(dm_h5_log *log, int64_t at, const unsigned char *bytes, int64_t count) {
+static void known_files_put(dm_h5_log *log, int64_t at, const unsigned char *bytes, int64_t count) {
   unsigned char *content = log->content;
   for (int64_t i = 0; i < log->count; content += log->piece[i++].bytes) {
     const int64_t first = log->piece[i].offset;
@@ -192,7 +194,8 @@ static void put(dm_h5_log *log, int64_t at, const unsigned char *bytes, int64_t 
 
 /* Sets EXPECTED to what a file like K with this file's length, BYTES, and chunks contains, and FEW
  * to these chunks. */
-static bool expect(const known *k, int fd, int64_t bytes, dm_h5_log *expected, dm_few_chunks *few) {
+static bool known_files_expect(const known_files_known *k, int fd, int64_t bytes,
+                               dm_h5_log *expected, dm_few_chunks *few) {
   unsigned char end[8], entries[DM_FEW_CHUNKS * MOST_ENTRY];
   const int64_t each = k->list.each;
   *few = k->answer.few;
@@ -202,20 +205,20 @@ static bool expect(const known *k, int fd, int64_t bytes, dm_h5_log *expected, d
       dm_file_read_at(fd, entries, few->chunks * each, k->list.at) != few->chunks * each)
     return false;
   *expected = k->log;
-  put(expected, END_AT, end, sizeof end);
+  known_files_put(expected, END_AT, end, sizeof end);
   for (int i = 0; i < few->chunks; i++) {
     const int64_t at = k->list.at + i * each, address = each - ADDRESS;
-    take_entry(entries + i * each, each, few, i);
-    put(expected, at, entries + i * each, 4);
-    put(expected, at + address, entries + i * each + address, ADDRESS);
+    known_files_take_entry(entries + i * each, each, few, i);
+    known_files_put(expected, at, entries + i * each, 4);
+    known_files_put(expected, at + address, entries + i * each + address, ADDRESS);
   }
   return true;
 }
 
 /* Whether the open file, of BYTES bytes, is like K: *few: its chunks. */
-static bool is_like(const known *k, int fd, int64_t bytes, dm_h5_log *expected,
-                    dm_few_chunks *few) {
-  if (expect(k, fd, bytes, expected, few)) return has_same_bytes(fd, expected);
+static bool known_files_is_like(const known_files_known *k, int fd, int64_t bytes,
+                                dm_h5_log *expected, dm_few_chunks *few) {
+  if (known_files_expect(k, fd, bytes, expected, few)) return has_same_bytes(fd, expected);
   return k->answer.file_bytes == bytes && has_same_bytes(fd, &k->log);
 }
 
@@ -227,8 +230,8 @@ static bool is_lockable(int fd) {
 }
 
 /* The answer for the file of INFO, which is like K but has the chunks FEW; false: it cannot be. */
-static bool answer(const known *k, const dm_few_chunks *few, const struct stat *info,
-                   dm_dataset *find) {
+static bool known_files_answer(const known_files_known *k, const dm_few_chunks *few,
+                               const struct stat *info, dm_dataset *find) {
   const dm_location at = find->at;
   *find = k->answer;
   memcpy(find->at.file, at.file, sizeof at.file);
@@ -243,24 +246,24 @@ static bool answer(const known *k, const dm_few_chunks *few, const struct stat *
 
 bool dm_known_find(dm_known_files *files, const dm_trust *trust, dm_dataset *find) {
   struct stat info;
-  const known *found = NULL;
+  const known_files_known *found = NULL;
   dm_few_chunks few;
   if (stat(find->at.file, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return false;
   bool possible = false;
-  for (int i = 0; i < KNOWN && !possible; i++) {
-    const known *k = &files->of[i];
+  for (int i = 0; i < KNOWN_FILES_KNOWN && !possible; i++) {
+    const known_files_known *k = &files->of[i];
     possible = k->answer.file_bytes == info.st_size || (k->answer.file_bytes > 0 && k->list.at > 0);
   }
   const int fd = possible ? open(find->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) : -1;
   if (fd < 0) return false;
   /* Its identity is that before it was compared: later changes are noticed. */
   const bool good = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && is_lockable(fd);
-  for (int i = 0; i < KNOWN && good && !found; i++) {
-    const known *k = &files->of[i];
-    if (k->answer.file_bytes > 0 && is_asked(k, trust, &find->at) &&
-        is_like(k, fd, info.st_size, &files->expected, &few))
+  for (int i = 0; i < KNOWN_FILES_KNOWN && good && !found; i++) {
+    const known_files_known *k = &files->of[i];
+    if (k->answer.file_bytes > 0 && known_files_is_asked(k, trust, &find->at) &&
+        known_files_is_like(k, fd, info.st_size, &files->expected, &few))
       found = k;
   }
   close(fd);
-  return found && answer(found, &few, &info, find);
+  return found && known_files_answer(found, &few, &info, find);
 }

@@ -23,14 +23,14 @@ typedef struct question {
 } question;
 
 /* The work of the child. */
-typedef struct work {
+typedef struct listing_work {
   const question *asked;
   hid_t file;
   dm_dataset found; /* identity of the file */
   dm_listing *listing;
-} work;
+} listing_work;
 
-static void layout_of(hid_t set, char *text, size_t size) {
+static void listing_layout_of(hid_t set, char *text, size_t size) {
   static const char *const layouts[] = {[H5D_COMPACT] = "compact",
                                         [H5D_CONTIGUOUS] = "contiguous",
                                         [H5D_CHUNKED] = "chunked",
@@ -62,7 +62,7 @@ static dm_status not_examined(const dm_location *at, const dm_met *met) {
 }
 
 static bool list_one(void *context, const dm_met *met) {
-  work *w = context;
+  listing_work *w = context;
   dm_listing *listing = w->listing;
   dm_dataset found = w->found;
   snprintf(found.at.dataset, sizeof found.at.dataset, "%s", met->name);
@@ -83,7 +83,7 @@ static bool list_one(void *context, const dm_met *met) {
   if (!status)
     dm_dataset_describe(&found, entry->layout, sizeof entry->layout);
   else if (met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET && !found.zarr)
-    layout_of(met->object, entry->layout, sizeof entry->layout);
+    listing_layout_of(met->object, entry->layout, sizeof entry->layout);
   if (status) refusal_of(status, &found.at, entry->refused, sizeof entry->refused);
   dm_meaning_free(&found.meaning);
   dm_dataset_free(&found);
@@ -91,7 +91,7 @@ static bool list_one(void *context, const dm_met *met) {
 }
 
 static dm_status list_all(const void *argument, void *result) {
-  work w = {.asked = argument, .listing = result};
+  listing_work w = {.asked = argument, .listing = result};
   const dm_location *at = &w.asked->at;
   memset(result, 0, sizeof(dm_listing));
   w.found.at = *at;
@@ -129,19 +129,27 @@ dm_status dm_file_list(const dm_location *location, const dm_trust *trust, dm_li
 /* ---- which dataset of a file is meant, and what to say if that is unclear ---- */
 
 /* Lists must fit in a message, with the name of the file. */
-enum { NAMED = 10, SHOWN = 80, ENOUGH = 1000, MANY = 20000, LIST = 520, LEAST = 120 };
+enum {
+  NAMED = 10,
+  LISTING_SHOWN = 80,
+  ENOUGH = 1000,
+  MANY = 20000,
+  LIST = 520,
+  LISTING_LEAST = 120
+};
 
 /* Appends "/group/a (60 x 30 f64)" to LIST unless it would be longer than ROOM. */
-static bool append(char list[LIST], size_t room, const dm_met *met) {
-  char entry[SHOWN + 2 * 96 + 40], shape[160], type[96];
+static bool listing_append(char list[LIST], size_t room, const dm_met *met) {
+  char entry[LISTING_SHOWN + 2 * 96 + 40], shape[160], type[96];
   dm_describe_shape(met, shape, sizeof shape);
   dm_describe_type(met, type, sizeof type);
   const bool virtual = met->object >= 0 && H5Iget_type(met->object) == H5I_DATASET &&
                        dm_is_virtual(met->object);
   const size_t used = strlen(list);
-  const int length = snprintf(entry, sizeof entry, "%s%.*s%s (%.95s%s%s%s)", used ? ", " : "",
-                              SHOWN, met->name, strlen(met->name) > SHOWN ? "..." : "", shape,
-                              shape[0] && type[0] ? " " : "", type, virtual ? ", virtual" : "");
+  const int length =
+      snprintf(entry, sizeof entry, "%s%.*s%s (%.95s%s%s%s)", used ? ", " : "", LISTING_SHOWN,
+               met->name, strlen(met->name) > LISTING_SHOWN ? "..." : "", shape,
+               shape[0] && type[0] ? " " : "", type, virtual ? ", virtual" : "");
   if (length < 0 || used + (size_t)length >= room) return false;
   memcpy(list + used, entry, (size_t)length + 1);
   return true;
@@ -151,9 +159,9 @@ static bool append(char list[LIST], size_t room, const dm_met *met) {
 
 /* Matrices, or what may be one: it has two or more dimensions, or cannot be seen; coordinates
  * (dimension scales) of two dimensions; vectors. */
-typedef enum kind { MATRIX, SCALE, VECTOR, KINDS } kind;
+typedef enum kind { MATRIX, SCALE, LISTING_VECTOR, KINDS } kind;
 
-typedef struct search {
+typedef struct listing_search {
   int count[KINDS], listed[KINDS], all;
   size_t room;
   const dm_encoding *table;  /* that some datasets belong to */
@@ -163,7 +171,7 @@ typedef struct search {
   int64_t first[KINDS];      /* dm_met.object, if it is no open object */
   char name[KINDS][DM_PATH]; /* the first of each */
   char list[KINDS][LIST];    /* the first few */
-} search;
+} listing_search;
 
 /* What cannot be read is none: whoever names the dataset meets the error. */
 static bool has_attribute(const dm_location *at, hid_t set, const char *name, const char *wanted) {
@@ -189,7 +197,7 @@ static H5T_class_t class_of(const dm_location *at, hid_t set, bool *known) {
 }
 
 /* KINDS: not a candidate. What the user allows must make no difference. */
-static kind kind_of(const dm_met *met) {
+static kind listing_kind_of(const dm_met *met) {
   if (met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return MATRIX;
   hsize_t dims[H5S_MAX_RANK];
   const int rank = dm_rank_of(met->object, dims);
@@ -205,10 +213,10 @@ static kind kind_of(const dm_met *met) {
   /* Records, sequences and references: tables and lists. */
   const bool records =
       !known && (class == H5T_COMPOUND || class == H5T_VLEN || class == H5T_REFERENCE);
-  return scale || records || met->encoding ? KINDS : VECTOR;
+  return scale || records || met->encoding ? KINDS : LISTING_VECTOR;
 }
 
-static void note_members(search *found, const dm_met *met) {
+static void note_members(listing_search *found, const dm_met *met) {
   if (found->compounds[0] || met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return;
   DM_H5_HELD const hid_t type = H5Dget_type(met->object);
   if (type < 0 || H5Tget_class(type) != H5T_COMPOUND) return;
@@ -216,9 +224,9 @@ static void note_members(search *found, const dm_met *met) {
   if (found->members[0]) snprintf(found->compounds, DM_PATH, "%s", met->name);
 }
 
-static bool visit(void *context, const dm_met *met) {
-  search *found = context;
-  const kind what = kind_of(met);
+static bool listing_visit(void *context, const dm_met *met) {
+  listing_search *found = context;
+  const kind what = listing_kind_of(met);
   found->all++;
   if (met->failed && !found->failed) found->failed = dm_status_copy(met->failed);
   if (met->failed) return false;
@@ -231,16 +239,16 @@ static bool visit(void *context, const dm_met *met) {
   }
   /* The list ends with the first that does not fit. */
   if (found->listed[what] == found->count[what] - 1 && found->count[what] <= NAMED)
-    found->listed[what] += append(found->list[what], found->room, met);
+    found->listed[what] += listing_append(found->list[what], found->room, met);
   return what == MATRIX && found->count[what] >= ENOUGH;
 }
 
-static dm_status none_found(const dm_location *at, const search *found) {
+static dm_status none_found(const dm_location *at, const listing_search *found) {
   dm_status status = dm_fail_at(DM_E_INPUT, at, "holds no 2-D dataset");
   if (found->compounds[0])
     return dm_hint(status, "'%.300s:%.*s.MEMBER' takes a member of its compounds as a matrix: %s",
-                   at->file, SHOWN, found->compounds, found->members);
-  if (found->count[VECTOR] > 0)
+                   at->file, LISTING_SHOWN, found->compounds, found->members);
+  if (found->count[LISTING_VECTOR] > 0)
     return dm_hint(
         status,
         "--as-column or --as-row takes a dataset of one dimension as a matrix; 'damier info "
@@ -250,24 +258,24 @@ static dm_status none_found(const dm_location *at, const search *found) {
   return found->all > 0 ? dm_hint(status, "'damier info FILE' lists what it holds") : status;
 }
 
-static dm_status several_found(const dm_location *at, kind what, const search *found) {
+static dm_status several_found(const dm_location *at, kind what, const listing_search *found) {
   static const char *const names[] = {"matrices", "matrices of coordinates",
                                       "datasets of one dimension"};
   const int count = found->count[what], more = count - found->listed[what];
   char rest[40] = "";
   if (more > 0) snprintf(rest, sizeof rest, ", and %d more", more);
-  return dm_hint(dm_fail_at(DM_E_INPUT, at, "holds %s%d %s: %s%s",
-                            count >= ENOUGH ? "at least " : "", count, names[what],
-                            found->list[what], rest),
-                 "name one, such as '%.*s:%.*s'", LEAST, at->file, SHOWN, found->name[what]);
+  return dm_hint(
+      dm_fail_at(DM_E_INPUT, at, "holds %s%d %s: %s%s", count >= ENOUGH ? "at least " : "", count,
+                 names[what], found->list[what], rest),
+      "name one, such as '%.*s:%.*s'", LISTING_LEAST, at->file, LISTING_SHOWN, found->name[what]);
 }
 
-static dm_status find_among(const search *found, const dm_trust *trust, dm_location *at) {
+static dm_status find_among(const listing_search *found, const dm_trust *trust, dm_location *at) {
   if (found->failed)
     return dm_hint(dm_status_copy(found->failed), "name a dataset; 'damier info FILE' lists all");
   kind what = MATRIX;
-  while (what < VECTOR && found->count[what] == 0) what++;
-  if (found->count[what] == 0 || (what == VECTOR && trust->vectors == DM_NO_VECTOR))
+  while (what < LISTING_VECTOR && found->count[what] == 0) what++;
+  if (found->count[what] == 0 || (what == LISTING_VECTOR && trust->vectors == DM_NO_VECTOR))
     return none_found(at, found);
   if (found->count[what] > 1) return several_found(at, what, found);
   if (found->first[what] == DM_TOO_LONG)
@@ -282,10 +290,10 @@ static dm_status find_among(const search *found, const dm_trust *trust, dm_locat
 }
 
 dm_status dm_find_dataset(int64_t file, const dm_trust *trust, dm_location *at) {
-  DM_FREED search *found = NULL;
+  DM_FREED listing_search *found = NULL;
   DM_TRY(dm_buffer_table(1, &found));
-  found->room = (size_t)dm_max(LEAST, LIST - (int64_t)strlen(at->file));
-  dm_status status = dm_each_dataset(at, file, trust, visit, found)
+  found->room = (size_t)dm_max(LISTING_LEAST, LIST - (int64_t)strlen(at->file));
+  dm_status status = dm_each_dataset(at, file, trust, listing_visit, found)
                          ? find_among(found, trust, at)
                          : dm_h5_fail(DM_E_INPUT, at, "its datasets cannot be listed");
   dm_status_free(found->failed);
@@ -317,7 +325,7 @@ static int distance_of(const char *wanted, const char *name) {
                          1 + dm_distance(last_part(wanted), last_part(name)));
 }
 
-static bool compare(void *context, const dm_met *met) {
+static bool listing_compare(void *context, const dm_met *met) {
   nearest *n = context;
   const size_t length = strlen(n->within);
   if (strncmp(met->name, n->within, length) != 0) return false;
@@ -331,12 +339,12 @@ static bool compare(void *context, const dm_met *met) {
   n->best[place].distance = distance;
   snprintf(n->best[place].name, DM_PATH, "%s", met->name);
   n->best[place].text[0] = '\0';
-  append(n->best[place].text, LIST, met);
+  listing_append(n->best[place].text, LIST, met);
   return n->all >= MANY;
 }
 
 /* Appends the texts of N to LIST as far as they fit; returns their number. */
-static int join(const nearest *n, char *list, size_t size) {
+static int listing_join(const nearest *n, char *list, size_t size) {
   size_t used = 0;
   for (int i = 0; i < n->count; i++) {
     const char *text = n->best[i].text, *between = used ? ", " : "";
@@ -348,18 +356,19 @@ static int join(const nearest *n, char *list, size_t size) {
 
 /* Adds to STATUS which datasets of FILE have names that begin with WITHIN, those like WANTED
  * first. */
-static dm_status hint_at_others(dm_status status, const dm_location *at, const dm_trust *trust,
-                                hid_t file, const char *wanted, const char *within) {
+static dm_status listing_hint_at_others(dm_status status, const dm_location *at,
+                                        const dm_trust *trust, hid_t file, const char *wanted,
+                                        const char *within) {
   nearest *n = calloc(1, sizeof *n);
-  char list[LIST - 80] = "", guess[SHOWN + 48] = "", rest[40] = "";
+  char list[LIST - 80] = "", guess[LISTING_SHOWN + 48] = "", rest[40] = "";
   if (!n) return status;
   n->wanted = wanted;
   n->within = within;
-  (void)dm_each_dataset(at, file, trust, compare, n);
-  const int named = join(n, list, sizeof list);
+  (void)dm_each_dataset(at, file, trust, listing_compare, n);
+  const int named = listing_join(n, list, sizeof list);
   if (named > 0 && n->best[0].distance <= 1 + (int)strlen(last_part(wanted)) / 3 &&
-      strlen(n->best[0].name) <= SHOWN)
-    snprintf(guess, sizeof guess, "did you mean '%.*s'? ", SHOWN, n->best[0].name);
+      strlen(n->best[0].name) <= LISTING_SHOWN)
+    snprintf(guess, sizeof guess, "did you mean '%.*s'? ", LISTING_SHOWN, n->best[0].name);
   if (n->all > named)
     snprintf(rest, sizeof rest, ", and %s%d more", n->all >= MANY ? "at least " : "",
              n->all - named);
@@ -386,8 +395,8 @@ dm_status dm_no_dataset(const dm_location *at, const dm_trust *trust, hid_t file
         encoding->hint);
   char within[DM_PATH + 1];
   snprintf(within, sizeof within, "%s%s", at->dataset, strcmp(at->dataset, "/") == 0 ? "" : "/");
-  return hint_at_others(dm_fail_at(DM_E_INPUT, at, "is a group, not a dataset"), at, trust, file,
-                        at->dataset, within);
+  return listing_hint_at_others(dm_fail_at(DM_E_INPUT, at, "is a group, not a dataset"), at, trust,
+                                file, at->dataset, within);
 }
 
 /* Whether what the last name of PATH lies in can be opened, and is a group. */
@@ -443,7 +452,7 @@ dm_status dm_not_there(const dm_location *at, const dm_trust *trust, hid_t file,
     status = !failed ? dm_fail_at(DM_E_INPUT, at, "there is no '%.300s' in the file", path)
                      : dm_fail_at(DM_E_INPUT, at,
                                   "'%.300s' cannot exist: what it lies in is not a group", path);
-    return hint_at_others(status, at, trust, file, at->dataset, "/");
+    return listing_hint_at_others(status, at, trust, file, at->dataset, "/");
   }
   return status;
 }

@@ -12,22 +12,23 @@
 #include "dataset/naming.h"
 #include "dataset/npy_header.h"
 
-enum { MAGIC = DM_NPY_MAGIC, HEADER_LIMIT = 1 << 16, RANK_LIMIT = 32, WORD = 64 };
+enum { NPY_MAGIC = DM_NPY_MAGIC, HEADER_LIMIT = 1 << 16, RANK_LIMIT = 32, NPY_WORD = 64 };
 
 /* The contents of a header. */
-typedef struct header {
-  char type[WORD]; /* "<f8" */
+typedef struct npy_header {
+  char type[NPY_WORD]; /* "<f8" */
   bool by_columns;
   int rank;
   int64_t dims[RANK_LIMIT];
   unsigned seen; /* keys seen */
-} header;
+} npy_header;
 
 static const char *const keys[] = {"descr", "fortran_order", "shape"};
 
 static bool is_npy(int fd) {
-  char first[MAGIC] = "";
-  return dm_file_read_at(fd, first, MAGIC, 0) == MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0;
+  char first[NPY_MAGIC] = "";
+  return dm_file_read_at(fd, first, NPY_MAGIC, 0) == NPY_MAGIC &&
+         memcmp(first, "\x93NUMPY", NPY_MAGIC) == 0;
 }
 
 /* ---- the dictionary ---- */
@@ -36,25 +37,25 @@ static void skip(const char **at) {
   while (**at == ' ' || **at == '\n' || **at == '\t') ++*at;
 }
 
-static bool take(const char **at, char wanted) {
+static bool npy_take(const char **at, char wanted) {
   skip(at);
   if (**at != wanted) return false;
   ++*at;
   return true;
 }
 
-static bool take_string(const char **at, char word[WORD]) {
+static bool take_string(const char **at, char word[NPY_WORD]) {
   skip(at);
   const char quote = **at;
   if (quote != '\'' && quote != '"') return false;
   const char *first = ++*at, *end = strchr(first, quote);
-  if (!end || end - first >= WORD) return false;
-  snprintf(word, WORD, "%.*s", (int)(end - first), first);
+  if (!end || end - first >= NPY_WORD) return false;
+  snprintf(word, NPY_WORD, "%.*s", (int)(end - first), first);
   *at = end + 1;
   return true;
 }
 
-static bool take_word(const char **at, const char *word) {
+static bool npy_take_word(const char **at, const char *word) {
   skip(at);
   const size_t length = strlen(word);
   if (strncmp(*at, word, length) != 0 || isalnum((unsigned char)(*at)[length])) return false;
@@ -62,7 +63,7 @@ static bool take_word(const char **at, const char *word) {
   return true;
 }
 
-static bool take_number(const char **at, int64_t *number) {
+static bool npy_take_number(const char **at, int64_t *number) {
   skip(at);
   if (!isdigit((unsigned char)**at)) return false;
   if (**at == '0' && isdigit((unsigned char)(*at)[1])) return false; /* no number of Python */
@@ -73,36 +74,36 @@ static bool take_number(const char **at, int64_t *number) {
   return true;
 }
 
-static bool take_shape(const char **at, header *h) {
-  if (!take(at, '(')) return false;
-  while (!take(at, ')')) {
-    if (h->rank == RANK_LIMIT || !take_number(at, &h->dims[h->rank])) return false;
+static bool take_shape(const char **at, npy_header *h) {
+  if (!npy_take(at, '(')) return false;
+  while (!npy_take(at, ')')) {
+    if (h->rank == RANK_LIMIT || !npy_take_number(at, &h->dims[h->rank])) return false;
     h->rank++;
     skip(at);
-    if (!take(at, ',') && **at != ')') return false;
+    if (!npy_take(at, ',') && **at != ')') return false;
   }
   return true;
 }
 
 /* Parses a key and its value. */
-static bool take_entry(const char **at, header *h) {
-  char key[WORD];
+static bool npy_take_entry(const char **at, npy_header *h) {
+  char key[NPY_WORD];
   int which = 0;
-  if (!take_string(at, key) || !take(at, ':')) return false;
+  if (!take_string(at, key) || !npy_take(at, ':')) return false;
   while (which < 3 && strcmp(key, keys[which]) != 0) which++;
   if (which == 3 || h->seen >> which & 1) return false;
   h->seen |= 1u << which;
   if (which == 0) return take_string(at, h->type);
   if (which == 2) return take_shape(at, h);
-  h->by_columns = take_word(at, "True");
-  return h->by_columns || take_word(at, "False");
+  h->by_columns = npy_take_word(at, "True");
+  return h->by_columns || npy_take_word(at, "False");
 }
 
-static bool take_all(const char *at, header *h) {
-  if (!take(&at, '{')) return false;
-  while (!take(&at, '}')) {
-    if (!take_entry(&at, h)) return false;
-    if (!take(&at, ',') && *at != '}') return false;
+static bool npy_take_all(const char *at, npy_header *h) {
+  if (!npy_take(&at, '{')) return false;
+  while (!npy_take(&at, '}')) {
+    if (!npy_take_entry(&at, h)) return false;
+    if (!npy_take(&at, ',') && *at != '}') return false;
   }
   skip(&at);
   return *at == '\0' && h->seen == 7;
@@ -112,8 +113,8 @@ static bool take_all(const char *at, header *h) {
 
 /* The name may follow a character for the byte order; without, and after '=' and '|', it is the
  * machine's own. */
-static dm_status check_type(const dm_location *at, const char *text, dm_dtype *dtype,
-                            bool *swapped) {
+static dm_status npy_check_type(const dm_location *at, const char *text, dm_dtype *dtype,
+                                bool *swapped) {
   const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
   const char *name = text + (text[0] != '\0' && strchr("<>=|", text[0]));
   const bool ordered_word = name > text && isalpha((unsigned char)name[1]); /* NumPy has none */
@@ -128,8 +129,8 @@ static dm_status check_type(const dm_location *at, const char *text, dm_dtype *d
   return dm_hint(status, "supported: f2, f4, f8, c8, c16, i1 to i8, u1 to u8 and b1");
 }
 
-static dm_status check_shape(const header *h, const dm_trust *trust, dm_dataset *find,
-                             dm_complex_axis *axis) {
+static dm_status npy_check_shape(const npy_header *h, const dm_trust *trust, dm_dataset *find,
+                                 dm_complex_axis *axis) {
   const dm_location *at = &find->at;
   if (h->rank == 0) return dm_fail_at(DM_E_INPUT, at, "is a single value, not a matrix");
   if (h->rank > DM_AXES)
@@ -168,21 +169,21 @@ static dm_status check_bytes(int64_t offset, dm_dataset *find) {
 }
 
 /* Reads the header as text; *offset is where the elements start. */
-static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIMIT + 1],
-                             int64_t *offset) {
-  unsigned char first[MAGIC + 6] = {0};
+static dm_status npy_read_header(const dm_location *at, int fd, char text[HEADER_LIMIT + 1],
+                                 int64_t *offset) {
+  unsigned char first[NPY_MAGIC + 6] = {0};
   if (dm_file_read_at(fd, first, sizeof first, 0) < (int64_t)sizeof first)
     return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
-  const int version = first[MAGIC], wide = version > 1 ? 4 : 2;
-  if (version < 1 || version > 3 || first[MAGIC + 1] != 0)
+  const int version = first[NPY_MAGIC], wide = version > 1 ? 4 : 2;
+  if (version < 1 || version > 3 || first[NPY_MAGIC + 1] != 0)
     return dm_fail_at(DM_E_INPUT, at, "is of version %d.%d of NumPy's format; 1.0 to 3.0 are read",
-                      version, first[MAGIC + 1]);
+                      version, first[NPY_MAGIC + 1]);
   int64_t length = 0;
-  for (int i = wide - 1; i >= 0; i--) length = length << 8 | first[MAGIC + 2 + i];
+  for (int i = wide - 1; i >= 0; i--) length = length << 8 | first[NPY_MAGIC + 2 + i];
   if (length > HEADER_LIMIT)
     return dm_fail_at(DM_E_INPUT, at, "has a header of %lld bytes", (long long)length);
-  *offset = MAGIC + 2 + wide + length;
-  if (dm_file_read_at(fd, text, length, MAGIC + 2 + wide) != length)
+  *offset = NPY_MAGIC + 2 + wide + length;
+  if (dm_file_read_at(fd, text, length, NPY_MAGIC + 2 + wide) != length)
     return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
   text[length] = '\0';
   return strlen(text) == (size_t)length
@@ -190,25 +191,25 @@ static dm_status read_header(const dm_location *at, int fd, char text[HEADER_LIM
              : dm_fail_at(DM_E_INPUT, at, "has a header that is not text");
 }
 
-static dm_status examine(int fd, const dm_trust *trust, dm_dataset *find) {
+static dm_status npy_examine(int fd, const dm_trust *trust, dm_dataset *find) {
   DM_FREED char *text = NULL;
   const dm_location *at = &find->at;
-  header h = {.rank = 0};
+  npy_header h = {.rank = 0};
   int64_t offset = 0;
   if (at->dataset[0])
     return dm_fail_at(DM_E_INPUT, at, "is a .npy file, whose one array has no name");
   DM_TRY(dm_buffer_table(HEADER_LIMIT + 1, &text));
-  DM_TRY(read_header(at, fd, text, &offset));
+  DM_TRY(npy_read_header(at, fd, text, &offset));
   if (strstr(text, "[("))
     return dm_fail_at(DM_E_INPUT, at, "its elements are records of NumPy, not numbers");
-  if (!take_all(text, &h))
+  if (!npy_take_all(text, &h))
     return dm_fail_at(DM_E_INPUT, at, "has a header that NumPy does not write");
-  DM_TRY(check_type(at, h.type, &find->dtype, &find->swapped));
+  DM_TRY(npy_check_type(at, h.type, &find->dtype, &find->swapped));
   dm_complex_axis axis;
-  DM_TRY(check_shape(&h, trust, find, &axis));
+  DM_TRY(npy_check_shape(&h, trust, find, &axis));
   DM_TRY(check_bytes(offset, find));
   const dm_axes axes = dm_dataset_axes(find);
   return axis == DM_COMPLEX_NONE ? DM_OK : dm_complex_lay(trust, &axes, axis, find);
 }
 
-const dm_format dm_format_npy = {.name = "npy", .is = is_npy, .examine = examine};
+const dm_format dm_format_npy = {.name = "npy", .is = is_npy, .examine = npy_examine};

@@ -13,12 +13,12 @@
 
 enum { MOST_BLOCKS = 1 << 20 };
 
-static dm_status unreadable(const dm_location *of) {
+static dm_status virtual_slabs_unreadable(const dm_location *of) {
   return dm_h5_fail(DM_E_INPUT, of, "its mappings cannot be read");
 }
 
 /* All of EXTENT. */
-static void take_all(dm_slab *s) {
+static void virtual_slabs_take_all(dm_slab *s) {
   for (int i = 0; i < s->rank; i++) {
     s->start[i] = 0;
     s->stride[i] = s->block[i] = s->extent[i];
@@ -26,8 +26,8 @@ static void take_all(dm_slab *s) {
   }
 }
 
-static bool takes(dm_slab *s, const hsize_t *start, const hsize_t *stride, const hsize_t *count,
-                  const hsize_t *block) {
+static bool virtual_slabs_takes(dm_slab *s, const hsize_t *start, const hsize_t *stride,
+                                const hsize_t *count, const hsize_t *block) {
   for (int i = 0; i < s->rank; i++) {
     int64_t end;
     s->start[i] = (int64_t)start[i];
@@ -48,15 +48,15 @@ dm_status dm_slab_read(const dm_location *of, int64_t space, dm_slab *s) {
       block[H5S_MAX_RANK];
   const H5S_sel_type kind = H5Sget_select_type(space);
   *s = (dm_slab){.rank = H5Sget_simple_extent_dims(space, dims, NULL), .all = kind == H5S_SEL_ALL};
-  if (s->rank < 0) return unreadable(of);
+  if (s->rank < 0) return virtual_slabs_unreadable(of);
   if (s->rank > DM_AXES)
     return dm_fail_at(DM_E_INPUT, of, "maps %d dimensions; at most %d are read", s->rank, DM_AXES);
   for (int i = 0; i < s->rank; i++) {
-    if (dims[i] > INT64_MAX) return unreadable(of);
+    if (dims[i] > INT64_MAX) return virtual_slabs_unreadable(of);
     s->extent[i] = (int64_t)dims[i];
   }
   if (s->all) {
-    take_all(s);
+    virtual_slabs_take_all(s);
     return DM_OK;
   }
   if (kind != H5S_SEL_HYPERSLABS)
@@ -65,13 +65,14 @@ dm_status dm_slab_read(const dm_location *of, int64_t space, dm_slab *s) {
     return dm_hint(dm_fail_at(DM_E_INPUT, of,
                               "has more than 2 dimensions and a mapping that is no box with steps"),
                    "copy it: in h5py f['copy'] = f['name'][()]");
-  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0) return unreadable(of);
+  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
+    return virtual_slabs_unreadable(of);
   for (int i = 0; i < s->rank; i++)
     if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
       return dm_hint(
           dm_fail_at(DM_E_INPUT, of, "has a mapping without an end, which is not supported"),
           "map the sources that there are: in h5py without maxshape");
-  return takes(s, start, stride, count, block) ? DM_OK : unreadable(of);
+  return virtual_slabs_takes(s, start, stride, count, block) ? DM_OK : virtual_slabs_unreadable(of);
 }
 
 /* Elements of the axes FIRST to END - 1; -1: it overflows. */
@@ -94,7 +95,7 @@ static dm_status axis_of(const dm_slab *s, int axis, dm_stretches *all) {
   return DM_OK;
 }
 
-static dm_status side_of(const dm_slab *s, int first, int end, dm_stretches *all) {
+static dm_status virtual_slabs_side_of(const dm_slab *s, int first, int end, dm_stretches *all) {
   int64_t size = 1;
   DM_TRY(dm_stretches_one(all));
   for (int i = end - 1; i >= first; i--) {
@@ -120,7 +121,7 @@ static dm_status check_slabs(const dm_location *of, const dm_slab *to, dm_slab *
   if (from->all) {
     from->rank = axes.count;
     memcpy(from->extent, axes.extent, sizeof from->extent);
-    take_all(from);
+    virtual_slabs_take_all(from);
   }
   bool same = from->rank == axes.count;
   for (int i = 0; i < axes.count && same; i++)
@@ -164,10 +165,10 @@ dm_status dm_slab_map(const dm_location *of, const dm_slab *to, int of_rows, dm_
   int of_source = 0;
   DM_TRY(check_slabs(of, to, from, source));
   DM_TRY(lay_source(of, to, of_rows, from, source, &of_source));
-  dm_status status = side_of(to, 0, of_rows, &side[0]);
-  if (!status) status = side_of(to, of_rows, to->rank, &side[1]);
-  if (!status) status = side_of(from, 0, of_source, &side[2]);
-  if (!status) status = side_of(from, of_source, from->rank, &side[3]);
+  dm_status status = virtual_slabs_side_of(to, 0, of_rows, &side[0]);
+  if (!status) status = virtual_slabs_side_of(to, of_rows, to->rank, &side[1]);
+  if (!status) status = virtual_slabs_side_of(from, 0, of_source, &side[2]);
+  if (!status) status = virtual_slabs_side_of(from, of_source, from->rank, &side[3]);
   if (!status) status = dm_stretches_compose(source, &side[0], &side[1], &side[2], &side[3], made);
   for (int i = 0; i < 4; i++) free(side[i].list);
   return dm_file_named(status, of);

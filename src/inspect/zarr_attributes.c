@@ -10,7 +10,7 @@
 #include "dataset/json_file.h"
 #include "dataset/naming.h"
 
-enum { MOST_NUMBERS = 1 << 16, MOST_TEXT = 1 << 16 };
+enum { ZARR_ATTRIBUTES_MOST_NUMBERS = 1 << 16, MOST_TEXT = 1 << 16 };
 
 static const char attribute_fill[] = "_FillValue";
 
@@ -72,7 +72,7 @@ static dm_status attribute_numbers_of(const dm_location *at, hid_t object, const
   DM_FREED double *reals = NULL;
   DM_FREED int64_t *whole = NULL;
   bool all_whole = true;
-  *done = count > 0 && count <= MOST_NUMBERS;
+  *done = count > 0 && count <= ZARR_ATTRIBUTES_MOST_NUMBERS;
   if (!*done) return DM_OK;
   DM_TRY(dm_buffer_table((int64_t)count, &reals));
   DM_TRY(dm_buffer_table((int64_t)count, &whole));

@@ -13,16 +13,19 @@
 #include "io/output.h"
 #include "io/output_impl.h"
 
-enum { HEAD_BYTES = 1 << 16, BLOCK = 1 << 22 /* bytes written at once, between two beats */ };
+enum {
+  ARRAYS_FILE_HEAD_BYTES = 1 << 16,
+  ARRAYS_FILE_BLOCK = 1 << 22 /* bytes written at once, between two beats */
+};
 
 /* What is written, and where. */
-typedef struct writing {
+typedef struct arrays_file_writing {
   const dm_output_file *file;
   const dm_keepalive *keepalive;
   const dm_file_group *groups;
   int count;
   hid_t group;
-} writing;
+} arrays_file_writing;
 
 static hid_t array_type(const dm_file_array *array) {
   return array->dtype == DM_DTYPE_NONE ? H5Tcopy(H5T_NATIVE_INT64) : dm_h5_make_type(array->dtype);
@@ -45,9 +48,9 @@ static bool array_write_rows(hid_t set, hid_t type, const dm_file_array *array, 
                   (const char *)array->data + first * width * array_size(array)) >= 0;
 }
 
-static dm_status array_write(const writing *w, const dm_file_array *array) {
+static dm_status array_write(const arrays_file_writing *w, const dm_file_array *array) {
   const int64_t width = dm_max(1, array->cols),
-                step = dm_max(1, BLOCK / (width * array_size(array)));
+                step = dm_max(1, ARRAYS_FILE_BLOCK / (width * array_size(array)));
   const hsize_t dims[2] = {(hsize_t)array->rows, (hsize_t)width};
   DM_H5_HELD hid_t space = H5Screate_simple(array->cols > 0 ? 2 : 1, dims, NULL);
   DM_H5_HELD hid_t type = array_type(array), set = -1;
@@ -72,7 +75,8 @@ static bool arrays_write_shape(hid_t group, const int64_t shape[2]) {
   return attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, shape) >= 0;
 }
 
-static dm_status arrays_write_attributes(const writing *w, const dm_file_encoding *encoding,
+static dm_status arrays_write_attributes(const arrays_file_writing *w,
+                                         const dm_file_encoding *encoding,
                                          const dm_attributes *list) {
   const dm_location *at = &w->file->at;
   for (int i = 0; i < list->count; i++)
@@ -92,7 +96,7 @@ static hid_t arrays_make_group(hid_t file, const char *path) {
   return H5Gcreate2(file, path, links, H5P_DEFAULT, H5P_DEFAULT);
 }
 
-static dm_status arrays_fill_group(writing *w, hid_t file, const dm_file_group *of) {
+static dm_status arrays_fill_group(arrays_file_writing *w, hid_t file, const dm_file_group *of) {
   const dm_location *at = &w->file->at;
   char path[DM_PATH];
   const int length = snprintf(path, sizeof path, "%s%s%s", at->dataset, of->name ? "/" : "",
@@ -106,8 +110,8 @@ static dm_status arrays_fill_group(writing *w, hid_t file, const dm_file_group *
 }
 
 /* Says in the group above COUNT GROUPS that they are all. */
-static dm_status arrays_name_groups(const writing *w, hid_t file, const dm_file_group *groups,
-                                    int count) {
+static dm_status arrays_name_groups(const arrays_file_writing *w, hid_t file,
+                                    const dm_file_group *groups, int count) {
   const dm_location *at = &w->file->at;
   char names[DM_ATTRIBUTE_TEXT] = "";
   DM_H5_HELD hid_t above = H5Gopen2(file, at->dataset, H5P_DEFAULT);
@@ -120,7 +124,7 @@ static dm_status arrays_name_groups(const writing *w, hid_t file, const dm_file_
   return dm_h5_write_text(at, above, DM_STATE, "complete");
 }
 
-static dm_status arrays_fill_groups(writing *w, hid_t file, const dm_file_group *groups,
+static dm_status arrays_fill_groups(arrays_file_writing *w, hid_t file, const dm_file_group *groups,
                                     int count) {
   for (int i = 0; i < count; i++) DM_TRY(arrays_fill_group(w, file, &groups[i]));
   return groups[0].name ? arrays_name_groups(w, file, groups, count) : DM_OK;
@@ -128,7 +132,7 @@ static dm_status arrays_fill_groups(writing *w, hid_t file, const dm_file_group 
 
 /* A dm_output_filling. */
 static dm_status arrays_fill_file(void *context, dm_output_file *out) {
-  writing *w = context;
+  arrays_file_writing *w = context;
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
@@ -227,7 +231,7 @@ static dm_status archive_fill_file(void *context, dm_output_file *out) {
 /* ---- all of it ---- */
 
 static dm_status arrays_check_room(const dm_location *at, const dm_file_group *groups, int count) {
-  int64_t all = HEAD_BYTES;
+  int64_t all = ARRAYS_FILE_HEAD_BYTES;
   for (int g = 0; g < count; g++)
     for (int i = 0; i < groups[g].count; i++) {
       const dm_file_array *array = &groups[g].arrays[i];
@@ -243,7 +247,7 @@ static dm_status arrays_make_file(const dm_location *at, bool force, dm_output_f
                                   void *context, const dm_keepalive *keepalive,
                                   dm_output_file *file) {
   const dm_output_file wanted = {.at = *at, .made = -1};
-  const dm_completion completion = {.force = force};
+  const dm_output_completion completion = {.force = force};
   bool named = false;
   DM_TRY(dm_output_forget(at));
   DM_TRY(dm_output_fill(file, &wanted, NULL, work, context));
@@ -271,6 +275,6 @@ dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group
   dm_output_file file;
   if (dm_output_is_npz(at)) return arrays_write_archive(at, force, groups, count, keepalive);
   DM_TRY(arrays_check_room(at, groups, count));
-  writing w = {&file, keepalive, groups, count, -1};
+  arrays_file_writing w = {&file, keepalive, groups, count, -1};
   return arrays_make_file(at, force, arrays_fill_file, &w, keepalive, &file);
 }

@@ -34,12 +34,12 @@ static dm_status refused_at(const char *file, bool writing, int64_t offset, int 
   return status;
 }
 
-static dm_status refused(const dm_batch *batch, int number) {
+static dm_status batch_refused(const dm_batch *batch, int number) {
   return refused_at(batch->file, batch->writing, batch->offset, number);
 }
 
 /* Removes MOVED bytes from the front; *first is the first piece left. */
-static void advance(dm_batch *batch, int *first, int64_t moved) {
+static void batch_advance(dm_batch *batch, int *first, int64_t moved) {
   batch->offset += moved;
   batch->bytes -= moved;
   while (moved > 0) {
@@ -61,19 +61,19 @@ dm_status dm_batch_flush(dm_batch *batch) {
                                    : preadv(batch->fd, list, count, batch->offset);
     batch->calls++;
     if (moved < 0 && errno == EINTR) continue;
-    if (moved < 0) return refused(batch, errno);
-    if (moved == 0 && batch->writing) return refused(batch, ENOSPC);
+    if (moved < 0) return batch_refused(batch, errno);
+    if (moved == 0 && batch->writing) return batch_refused(batch, ENOSPC);
     if (moved == 0)
       return dm_fail(DM_E_IO, "%s: the file ends at byte %lld: it was truncated during the run",
                      batch->file, (long long)batch->offset);
-    advance(batch, &first, moved);
+    batch_advance(batch, &first, moved);
     DM_TRY(dm_keepalive_beat(batch->keepalive));
   }
   batch->count = 0;
   return DM_OK;
 }
 
-static dm_status add_piece(dm_batch *batch, char *memory, int64_t bytes, int64_t offset) {
+static dm_status batch_add_piece(dm_batch *batch, char *memory, int64_t bytes, int64_t offset) {
   bool follows = batch->count > 0 && offset == batch->offset + batch->bytes;
   if (!follows || batch->bytes + bytes > CALL_LIMIT) {
     DM_TRY(dm_batch_flush(batch));
@@ -97,7 +97,7 @@ static dm_status add_piece(dm_batch *batch, char *memory, int64_t bytes, int64_t
 dm_status dm_batch_add(dm_batch *batch, void *memory, int64_t bytes, int64_t offset) {
   for (int64_t done = 0; done < bytes;) {
     int64_t part = dm_min(bytes - done, CALL_LIMIT);
-    DM_TRY(add_piece(batch, (char *)memory + done, part, offset + done));
+    DM_TRY(batch_add_piece(batch, (char *)memory + done, part, offset + done));
     done += part;
   }
   return DM_OK;
@@ -111,17 +111,17 @@ dm_status dm_batch_move(int fd, bool writing, const char *file, void *memory, in
   return dm_batch_flush(&batch);
 }
 
-enum { PIECE = 1 << 20 };
+enum { BATCH_PIECE = 1 << 20 };
 
 /* Pages without data are not read. */
-static dm_status is_zero(const char *file, int fd, char *piece, bool *zero) {
+static dm_status batch_is_zero(const char *file, int fd, char *piece, bool *zero) {
   struct stat info;
   if (fstat(fd, &info) < 0) return refused_at(file, false, 0, errno);
   for (int64_t place = 0, part = 0; place < info.st_size && *zero; place += part) {
     const off_t data = lseek(fd, place, SEEK_DATA);
     if (data < 0 && errno == ENXIO) return DM_OK;
     if (data > place) place = data;
-    part = dm_min((int64_t)info.st_size - place, PIECE);
+    part = dm_min((int64_t)info.st_size - place, BATCH_PIECE);
     DM_TRY(dm_batch_move(fd, false, file, piece, part, place));
     *zero = piece[0] == 0 && memcmp(piece, piece + 1, (size_t)part - 1) == 0;
   }
@@ -131,8 +131,8 @@ static dm_status is_zero(const char *file, int fd, char *piece, bool *zero) {
 dm_status dm_batch_is_zero(const char *file, int fd, bool *zero) {
   DM_FREED char *piece = NULL;
   *zero = true;
-  DM_TRY(dm_buffer_alloc(PIECE, (void **)&piece));
-  return is_zero(file, fd, piece, zero);
+  DM_TRY(dm_buffer_alloc(BATCH_PIECE, (void **)&piece));
+  return batch_is_zero(file, fd, piece, zero);
 }
 
 /* ---- ways to write C ---- */
@@ -185,7 +185,7 @@ int dm_file_writer_flags(dm_write_way way) {
 }
 
 /* Maps the file if pages can also be populated in advance: otherwise errors arrive as signals. */
-static dm_status map_file(dm_file_writer *writer) {
+static dm_status batch_map_file(dm_file_writer *writer) {
   struct stat info;
   if (fstat(writer->fd, &info) < 0)
     return dm_fail(DM_E_IO, "%s: fstat: %s", writer->file, strerror(errno));
@@ -200,7 +200,7 @@ static dm_status map_file(dm_file_writer *writer) {
 
 dm_status dm_file_writer_open(int fd, const char *file, dm_write_way way, dm_file_writer *writer) {
   *writer = (dm_file_writer){.fd = fd, .file = file};
-  return way == DM_WRITE_MAPPED ? map_file(writer) : DM_OK;
+  return way == DM_WRITE_MAPPED ? batch_map_file(writer) : DM_OK;
 }
 
 void dm_file_writer_close(dm_file_writer *writer) {

@@ -12,9 +12,9 @@
 #include "io/pool.h"
 
 /* Linux cuts a request to what the device takes at once, at least 128 KiB. */
-enum { REQUEST = 128 << 10, TURN = 4 << 20 };
+enum { REQUEST = 128 << 10, CACHE_AHEAD_TURN = 4 << 20 };
 
-static const double nearly_all = 0.95; /* what is missing is read as fast later */
+static const double cache_ahead_nearly_all = 0.95; /* what is missing is read as fast later */
 
 typedef struct ahead_file {
   int fd;
@@ -29,9 +29,9 @@ struct dm_cache_ahead {
   ahead_file file[DM_CACHE_AHEAD_FILES];
 };
 
-/* Requests the next TURN bytes; false: nothing is left, or the file system refuses. */
+/* Requests the next CACHE_AHEAD_TURN bytes; false: nothing is left, or the file system refuses. */
 static bool take_turn(const dm_cache_ahead *ahead, ahead_file *file) {
-  for (const int64_t end = file->at + TURN; file->at < end; file->at += REQUEST)
+  for (const int64_t end = file->at + CACHE_AHEAD_TURN; file->at < end; file->at += REQUEST)
     if (file->at >= file->bytes || ahead->stops || readahead(file->fd, file->at, REQUEST) != 0)
       return false;
   return true;
@@ -47,9 +47,9 @@ static dm_status take_turns(dm_pool_task *task, dm_scratch *scratch) {
   return DM_OK;
 }
 
-static void add(dm_cache_ahead *ahead, const char *name) {
+static void cache_ahead_add(dm_cache_ahead *ahead, const char *name) {
   struct stat info;
-  if (!name || dm_file_cached(name) >= nearly_all) return;
+  if (!name || dm_file_cached(name) >= cache_ahead_nearly_all) return;
   const int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
@@ -62,7 +62,7 @@ dm_cache_ahead *dm_cache_ahead_start(const char *const *names, int count) {
   dm_cache_ahead *ahead = calloc(1, sizeof *ahead);
   if (!ahead) return NULL;
   ahead->task.run = take_turns;
-  for (int i = 0; i < count && i < DM_CACHE_AHEAD_FILES; i++) add(ahead, names[i]);
+  for (int i = 0; i < count && i < DM_CACHE_AHEAD_FILES; i++) cache_ahead_add(ahead, names[i]);
   if (ahead->count > 0) dm_status_free(dm_pool_open(1, 0, &ahead->pool));
   if (ahead->pool) {
     dm_pool_post(ahead->pool, &ahead->task);

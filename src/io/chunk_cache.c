@@ -5,7 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 
-enum { FIRST_PLACES = 64, FIRST_WANTING = 2, NOTED_AT_ONCE = 1 << 12 };
+enum { CHUNK_CACHE_FIRST_PLACES = 64, FIRST_WANTING = 2, NOTED_AT_ONCE = 1 << 12 };
 
 /* A chunk that a transfer needs or needed. Its place in the file stays known. */
 typedef struct dm_chunk {
@@ -32,14 +32,17 @@ struct dm_chunk_cache {
 dm_status dm_chunk_cache_open(dm_pool *pool, dm_arrivals *arrivals, dm_reader *reader,
                               dm_chunk_cache **cache) {
   chunk **table;
-  DM_TRY(dm_buffer_table(FIRST_PLACES, &table));
+  DM_TRY(dm_buffer_table(CHUNK_CACHE_FIRST_PLACES, &table));
   dm_status status = dm_buffer_table(1, cache);
   if (status) {
     free(table);
     return status;
   }
-  **cache = (dm_chunk_cache){
-      .pool = pool, .arrivals = arrivals, .reader = reader, .table = table, .places = FIRST_PLACES};
+  **cache = (dm_chunk_cache){.pool = pool,
+                             .arrivals = arrivals,
+                             .reader = reader,
+                             .table = table,
+                             .places = CHUNK_CACHE_FIRST_PLACES};
   return DM_OK;
 }
 
@@ -57,20 +60,20 @@ void dm_chunk_cache_close(dm_chunk_cache *cache) {
 }
 
 /* The slot of NUMBER, or the free slot for it. */
-static chunk **slot_of(chunk **table, int64_t places, int64_t number) {
+static chunk **chunk_cache_slot_of(chunk **table, int64_t places, int64_t number) {
   uint64_t at = (uint64_t)number * 0x9e3779b97f4a7c15u >> 20;
   while (table[at & (uint64_t)(places - 1)] && table[at & (uint64_t)(places - 1)]->number != number)
     at++;
   return &table[at & (uint64_t)(places - 1)];
 }
 
-static dm_status grow(dm_chunk_cache *cache) {
+static dm_status chunk_cache_grow(dm_chunk_cache *cache) {
   chunk **larger;
   if (cache->filled < cache->places / 2) return DM_OK;
   DM_TRY(dm_buffer_table(2 * cache->places, &larger));
   for (int64_t i = 0; i < cache->places; i++)
     if (cache->table[i])
-      *slot_of(larger, 2 * cache->places, cache->table[i]->number) = cache->table[i];
+      *chunk_cache_slot_of(larger, 2 * cache->places, cache->table[i]->number) = cache->table[i];
   free(cache->table);
   cache->table = larger;
   cache->places *= 2;
@@ -84,7 +87,7 @@ static void unlink_kept(dm_arrivals *all, chunk *c) {
 }
 
 /* Keeps C, whose data has just been copied; drops other chunks if there is no room. */
-static void keep(dm_arrivals *all, chunk *c) {
+static void chunk_cache_keep(dm_arrivals *all, chunk *c) {
   c->older = all->newest;
   *(c->older ? &c->older->newer : &all->oldest) = c;
   all->newest = c;
@@ -98,7 +101,7 @@ static void keep(dm_arrivals *all, chunk *c) {
 }
 
 /* Returns the memory to the thread for its next chunk. */
-static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
+static void chunk_cache_give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
   int64_t room = dm_reader_chunk_room(cache->reader);
   cache->arrivals->kept -= room;
   free(scratch->memory[0]);
@@ -109,7 +112,7 @@ static void give_back(dm_chunk_cache *cache, chunk *c, dm_scratch *scratch) {
 
 /* Copies to all transfers that need the chunk, including those that arrive meanwhile. The lock is
  * held before and after. */
-static void serve(dm_chunk_cache *cache, chunk *c) {
+static void chunk_cache_serve(dm_chunk_cache *cache, chunk *c) {
   while (c->served < c->count) {
     dm_transfer *transfer = c->wanting[c->served++];
     dm_pool_unlock(cache->pool);
@@ -123,7 +126,7 @@ static void serve(dm_chunk_cache *cache, chunk *c) {
   c->served = c->count = 0;
 }
 
-static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
+static dm_status chunk_cache_run(dm_pool_task *task, dm_scratch *scratch) {
   chunk *c = (chunk *)task;
   dm_chunk_cache *cache = c->cache;
   const bool packed = !c->data; /* no other thread uses a posted chunk */
@@ -140,44 +143,44 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
     if (c->not_copied <= 0)
       c->not_copied = dm_reader_chunk_elements(cache->reader, c->number); /* all are needed again */
   }
-  serve(cache, c);
+  chunk_cache_serve(cache, c);
   c->posted = false;
   if (c->not_copied > 0)
-    keep(cache->arrivals, c);
+    chunk_cache_keep(cache->arrivals, c);
   else
-    give_back(cache, c, scratch);
+    chunk_cache_give_back(cache, c, scratch);
   dm_pool_unlock(cache->pool);
   return DM_OK;
 }
 
 /* Finds the place of chunk NUMBER in the file, unless it is known. */
-static dm_status note(dm_chunk_cache *cache, int64_t number) {
+static dm_status chunk_cache_note(dm_chunk_cache *cache, int64_t number) {
   dm_chunk_place place;
   chunk *c;
-  if (*slot_of(cache->table, cache->places, number)) return DM_OK;
+  if (*chunk_cache_slot_of(cache->table, cache->places, number)) return DM_OK;
   DM_TRY(dm_reader_find_chunk(cache->reader, number, &place));
-  DM_TRY(grow(cache));
+  DM_TRY(chunk_cache_grow(cache));
   DM_TRY(dm_buffer_table(1, &c));
-  *c = (chunk){.task = {.run = run, .bytes = 2 * dm_reader_chunk_room(cache->reader)},
+  *c = (chunk){.task = {.run = chunk_cache_run, .bytes = 2 * dm_reader_chunk_room(cache->reader)},
                .cache = cache,
                .number = number,
                .place = place,
                .not_copied = dm_reader_chunk_elements(cache->reader, number)};
-  *slot_of(cache->table, cache->places, number) = c;
+  *chunk_cache_slot_of(cache->table, cache->places, number) = c;
   cache->filled++;
   return DM_OK;
 }
 
 /* Finds chunk NUMBER; creates it if it is new. One of many sources is closed soon: then all its
  * places are found, if they are not too many. */
-static dm_status find(dm_chunk_cache *cache, int64_t number, chunk **found) {
-  *found = *slot_of(cache->table, cache->places, number);
+static dm_status chunk_cache_find(dm_chunk_cache *cache, int64_t number, chunk **found) {
+  *found = *chunk_cache_slot_of(cache->table, cache->places, number);
   if (*found) return DM_OK;
   DM_TRY(dm_reader_wake(cache->reader));
   const int64_t all = cache->reader->owner ? dm_dataset_chunks(&cache->reader->dataset) : 0;
-  for (int64_t i = 0; i < all && all <= NOTED_AT_ONCE; i++) DM_TRY(note(cache, i));
-  DM_TRY(note(cache, number));
-  *found = *slot_of(cache->table, cache->places, number);
+  for (int64_t i = 0; i < all && all <= NOTED_AT_ONCE; i++) DM_TRY(chunk_cache_note(cache, i));
+  DM_TRY(chunk_cache_note(cache, number));
+  *found = *chunk_cache_slot_of(cache->table, cache->places, number);
   return DM_OK;
 }
 
@@ -195,7 +198,7 @@ static dm_status add_wanting(chunk *c, dm_transfer *transfer) {
 
 static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transfer) {
   chunk *c;
-  DM_TRY(find(cache, number, &c));
+  DM_TRY(chunk_cache_find(cache, number, &c));
   dm_pool_lock(cache->pool);
   dm_status status = add_wanting(c, transfer);
   bool post = !status && !c->posted;
@@ -210,7 +213,7 @@ static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transf
 
 dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer) {
   const dm_reader *reader = cache->reader;
-  const dm_request *request = &transfer->request;
+  const dm_read_request *request = &transfer->request;
   const dm_rectangle of = dm_reader_chunks_of(reader, request);
   int64_t rows = 0, cols = 0;
   for (int64_t i = 0; i < of.rows; i++) rows += dm_reader_chunk_has(reader, request, 0, of.row + i);

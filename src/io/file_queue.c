@@ -10,14 +10,14 @@
 
 enum { WRITTEN_PIECE = 1 << 20 }; /* bytes that a thread writes at once */
 
-static const double patience = 0.25; /* seconds between two checks */
+static const double file_queue_patience = 0.25; /* seconds between two checks */
 
 /* A rectangle of the dataset that one thread moves. */
-typedef struct dm_piece {
+typedef struct file_queue_piece {
   dm_pool_task task; /* first */
   dm_transfer *transfer;
   dm_rectangle part;
-} dm_piece;
+} file_queue_piece;
 
 struct dm_file_queue {
   dm_pool *pool;
@@ -50,7 +50,7 @@ static void forget(dm_transfer *transfer) {
   free(transfer->page);
   free(transfer->views);
   while (transfer->gathers) {
-    dm_gather *one = transfer->gathers;
+    dm_read_gather *one = transfer->gathers;
     transfer->gathers = one->next;
     dm_gather_free(one);
   }
@@ -80,7 +80,7 @@ static dm_status write_piece(const dm_transfer *t, dm_rectangle part) {
 }
 
 static dm_status run_piece(dm_pool_task *task, dm_scratch *scratch) {
-  const dm_piece *piece = (dm_piece *)task;
+  const file_queue_piece *piece = (file_queue_piece *)task;
   dm_transfer *transfer = piece->transfer;
   dm_file_queue *queue = transfer->queue;
   const dm_rectangle part = piece->part;
@@ -121,7 +121,7 @@ static dm_status post_pieces(dm_transfer *transfer) {
                                   part.row + part.rows - transfer->request.part.row));
     const int64_t scratch =
         transfer->reader ? dm_reader_piece_bytes(transfer->reader, &transfer->request, &part) : 0;
-    transfer->piece[i] = (dm_piece){
+    transfer->piece[i] = (file_queue_piece){
         .task = {.run = run_piece, .bytes = scratch}, .transfer = transfer, .part = part};
     dm_pool_post(transfer->queue->pool, &transfer->piece[i].task);
   }
@@ -141,13 +141,14 @@ static dm_status post_chunks(dm_transfer *transfer) {
   return dm_chunk_cache_post(reader->cache, transfer);
 }
 
-static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer);
+static dm_status file_queue_start(dm_file_queue *queue, const dm_transfer *what,
+                                  dm_transfer **transfer);
 
 /* Fills REQUEST, to READER of the source of PATCH, for the part of TRANSFER that is in PATCH. VIEWS
  * has room for those of TRANSFER. */
 static dm_status request_of_patch(const dm_transfer *transfer, const dm_reader *reader,
-                                  const dm_patch *patch, dm_view *views, dm_request *request) {
-  const dm_request *whole = &transfer->request;
+                                  const dm_patch *patch, dm_view *views, dm_read_request *request) {
+  const dm_read_request *whole = &transfer->request;
   const dm_rectangle piece = {patch->row, patch->col, patch->rows, patch->cols};
   int64_t before = 0, row, col, count = 0;
   for (int64_t i = 0; i < whole->count; i++)
@@ -161,13 +162,14 @@ static dm_status request_of_patch(const dm_transfer *transfer, const dm_reader *
 }
 
 /* Posts REQUEST to READER, of one of its sources, as a part of TRANSFER. */
-static dm_status post_part(dm_transfer *transfer, dm_reader *reader, const dm_request *request) {
+static dm_status post_part(dm_transfer *transfer, dm_reader *reader,
+                           const dm_read_request *request) {
   const dm_transfer what = {.reader = reader,
                             .element = dm_dtype_size(reader->dataset.dtype),
                             .request = *request,
                             .whole = transfer,
                             .sibling = transfer->parts};
-  return start(transfer->queue, &what, &transfer->parts);
+  return file_queue_start(transfer->queue, &what, &transfer->parts);
 }
 
 /* Patches FIRST to LAST of one source that have parts of a transfer: how many, and the views that
@@ -178,7 +180,7 @@ typedef struct patches {
 
 /* Those from number FIRST on, which has SOURCE. */
 static patches patches_from(const dm_transfer *transfer, int64_t first, int64_t source) {
-  const dm_request *request = &transfer->request;
+  const dm_read_request *request = &transfer->request;
   patches all = {.source = source, .first = first, .last = first};
   dm_patch patch;
   for (int64_t i = first; dm_sources_next(transfer->reader, &request->part, &i, &patch); i++) {
@@ -192,7 +194,7 @@ static patches patches_from(const dm_transfer *transfer, int64_t first, int64_t 
 
 static dm_status post_each(dm_transfer *transfer, const patches *all, dm_reader *reader,
                            dm_view *views) {
-  dm_request request;
+  dm_read_request request;
   dm_patch patch;
   for (int64_t i = all->first; i <= all->last; i++) {
     dm_sources_next(transfer->reader, &transfer->request.part, &i, &patch);
@@ -204,8 +206,8 @@ static dm_status post_each(dm_transfer *transfer, const patches *all, dm_reader 
 
 /* The same for patches that may be close to each other in a file without chunks. */
 static dm_status post_together(dm_transfer *transfer, const patches *all, dm_reader *reader) {
-  dm_gather *gather;
-  dm_request request;
+  dm_read_gather *gather;
+  dm_read_request request;
   dm_patch patch;
   DM_TRY(dm_gather_new(all->views, &gather));
   gather->next = transfer->gathers;
@@ -222,7 +224,7 @@ static dm_status post_together(dm_transfer *transfer, const patches *all, dm_rea
 
 /* Posts a read of a dataset made of others. */
 static dm_status post_parts(dm_transfer *transfer) {
-  const dm_request *request = &transfer->request;
+  const dm_read_request *request = &transfer->request;
   DM_FREED dm_view *views = NULL;
   dm_patch patch;
   dm_reader *reader;
@@ -239,7 +241,7 @@ static dm_status post_parts(dm_transfer *transfer) {
   return DM_OK;
 }
 
-static dm_status post(dm_transfer *transfer) {
+static dm_status file_queue_post(dm_transfer *transfer) {
   const dm_rectangle *part = &transfer->request.part;
   const dm_reader *reader = transfer->reader;
   if (part->rows == 0 || part->cols == 0) return DM_OK;
@@ -261,10 +263,11 @@ static dm_status post(dm_transfer *transfer) {
 }
 
 /* Posts a copy of WHAT with its own views; if that fails half-way, closing the queue frees it. */
-static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfer **transfer) {
+static dm_status file_queue_start(dm_file_queue *queue, const dm_transfer *what,
+                                  dm_transfer **transfer) {
   dm_transfer *new;
   dm_view *views;
-  const dm_request *request = &what->request;
+  const dm_read_request *request = &what->request;
   DM_TRY(dm_buffer_table(1, &new));
   const int64_t count = request->picks ? 0 : request->count; /* a gather keeps those of picks */
   dm_status status = dm_buffer_table(count, &views);
@@ -280,20 +283,20 @@ static dm_status start(dm_file_queue *queue, const dm_transfer *what, dm_transfe
   new->next = queue->first;
   if (queue->first) queue->first->previous = new;
   queue->first = new;
-  return post(new);
+  return file_queue_post(new);
 }
 
-static dm_status start_request(dm_file_queue *queue, dm_reader *reader, const dm_request *request,
-                               dm_transfer **transfer) {
+static dm_status start_request(dm_file_queue *queue, dm_reader *reader,
+                               const dm_read_request *request, dm_transfer **transfer) {
   const dm_transfer what = {
       .reader = reader, .element = dm_dtype_size(reader->dataset.dtype), .request = *request};
-  return start(queue, &what, transfer);
+  return file_queue_start(queue, &what, transfer);
 }
 
 dm_status dm_file_queue_read(dm_file_queue *queue, dm_reader *reader, int64_t row, int64_t col,
                              const dm_view *views, int64_t count, bool conjugate,
                              dm_transfer **transfer) {
-  dm_request request;
+  dm_read_request request;
   DM_TRY(dm_request_of(reader, (dm_line){row, 1}, (dm_line){col, 1}, views, count, conjugate,
                        &request));
   return start_request(queue, reader, &request, transfer);
@@ -306,12 +309,12 @@ dm_status dm_file_queue_write(dm_file_queue *queue, dm_output *output, int64_t r
       .prepare = prepare,
       .element = dm_dtype_size(view.dtype),
       .request = {.part = {row, col, view.rows, view.cols}, .views = &view, .count = 1}};
-  return start(queue, &what, transfer);
+  return file_queue_start(queue, &what, transfer);
 }
 
 /* ---- waiting ---- */
 
-static dm_status read_here(dm_reader *reader, const dm_request *request);
+static dm_status read_here(dm_reader *reader, const dm_read_request *request);
 
 static dm_status read_by_hdf5(dm_transfer *transfer) {
   dm_reader *reader = transfer->reader;
@@ -375,7 +378,8 @@ dm_status dm_transfer_wait(dm_transfer *transfer, const dm_keepalive *keepalive)
     moved = now;
     if (done) return DM_OK;
     dm_pool_lock(queue->pool);
-    if (transfer->left > 0 && !transfer->by_hdf5_next) dm_pool_wait(queue->pool, patience);
+    if (transfer->left > 0 && !transfer->by_hdf5_next)
+      dm_pool_wait(queue->pool, file_queue_patience);
     dm_pool_unlock(queue->pool);
   }
 }
@@ -404,7 +408,7 @@ void dm_reader_share_threads(dm_reader *reader, dm_file_queue *ahead) {
   reader->ahead = ahead;
 }
 
-static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_request *r) {
+static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_read_request *r) {
   dm_transfer *transfer;
   dm_status status = start_request(queue, reader, r, &transfer);
   if (!status) status = dm_transfer_wait(transfer, reader->keepalive);
@@ -412,7 +416,7 @@ static dm_status read_by(dm_file_queue *queue, dm_reader *reader, const dm_reque
   return status;
 }
 
-static dm_status read_here(dm_reader *reader, const dm_request *request) {
+static dm_status read_here(dm_reader *reader, const dm_read_request *request) {
   if (reader->chunks || reader->sources) {
     if (!reader->own) DM_TRY(dm_file_queue_open(0, OWN_MEMORY, &reader->own));
     return read_by(reader->own, reader, request);
@@ -426,14 +430,14 @@ static dm_status read_here(dm_reader *reader, const dm_request *request) {
 }
 
 dm_status dm_reader_read_lines(dm_reader *reader, dm_line down, dm_line right, dm_view view) {
-  dm_request request;
+  dm_read_request request;
   DM_TRY(dm_request_of(reader, down, right, &view, 1, false, &request));
   return read_here(reader, &request);
 }
 
 dm_status dm_reader_read(dm_reader *reader, int64_t row, int64_t col, const dm_view *views,
                          int64_t count, bool conjugate) {
-  dm_request request;
+  dm_read_request request;
   DM_TRY(dm_request_of(reader, (dm_line){row, 1}, (dm_line){col, 1}, views, count, conjugate,
                        &request));
   return reader->ahead ? read_by(reader->ahead, reader, &request) : read_here(reader, &request);

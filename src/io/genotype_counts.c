@@ -10,33 +10,33 @@
 #include "dataset/genotypes.h"
 #include "io/read_impl.h"
 
-enum { TASK = 1 << 14 /* variants of a thread's turn */, WORD = 8 /* bytes */ };
+enum { TASK = 1 << 14 /* variants of a thread's turn */, GENOTYPE_COUNTS_WORD = 8 /* bytes */ };
 
 /* A part of the matrix that is a part of a file. */
-typedef struct counting {
+typedef struct genotype_counts_counting {
   dm_reader *reader;
   dm_patch patch;
   const double *weights;   /* of the patch's columns, or NULL */
   uint64_t *mask;          /* 01 at each code that counts, from that of the first column on */
   int64_t words, in_mask;  /* codes that count */
   dm_allele_count *counts; /* of the patch's rows */
-} counting;
+} genotype_counts_counting;
 
 /* Some rows of it. */
 typedef struct counting_task {
-  const counting *of;
+  const genotype_counts_counting *of;
   int64_t first, count;
 } counting_task;
 
-static bool counting_has(const counting *c, int64_t col) {
+static bool counting_has(const genotype_counts_counting *c, int64_t col) {
   return !c->weights || c->weights[col] >= 0.0;
 }
 
 /* Codes begin in the middle of a byte. */
-static dm_status counting_set_mask(counting *c) {
+static dm_status counting_set_mask(genotype_counts_counting *c) {
   const dm_patch *p = &c->patch;
   const int64_t first = p->source_col % 4, codes = first + (p->cols - 1) * p->col_step + 1;
-  c->words = dm_ceil_div(dm_genotype_bytes(codes), WORD);
+  c->words = dm_ceil_div(dm_genotype_bytes(codes), GENOTYPE_COUNTS_WORD);
   DM_TRY(dm_buffer_table(c->words, &c->mask));
   unsigned char *bytes = (unsigned char *)c->mask;
   for (int64_t j = 0; j < p->cols; j++) {
@@ -51,13 +51,14 @@ static dm_status counting_set_mask(counting *c) {
 /* A line of a variant. */
 static void counting_take_variant(void *context, int64_t row, const uint8_t *line, int64_t first) {
   const counting_task *task = context;
-  const counting *c = task->of;
+  const genotype_counts_counting *c = task->of;
   const dm_patch *p = &c->patch;
   const int64_t bytes = dm_genotype_bytes(first + (p->cols - 1) * p->col_step + 1);
   int64_t one = 0, none = 0, missing = 0;
   for (int64_t i = 0; i < c->words; i++) {
     uint64_t word = 0;
-    memcpy(&word, line + i * WORD, (size_t)dm_min(WORD, bytes - i * WORD));
+    memcpy(&word, line + i * GENOTYPE_COUNTS_WORD,
+           (size_t)dm_min(GENOTYPE_COUNTS_WORD, bytes - i * GENOTYPE_COUNTS_WORD));
     const uint64_t low = word & c->mask[i], high = word >> 1 & c->mask[i];
     none += __builtin_popcountll(low & high);
     one += __builtin_popcountll(high & ~low);
@@ -71,7 +72,7 @@ static void counting_take_variant(void *context, int64_t row, const uint8_t *lin
 /* A line of a sample, with the task's variants. */
 static void counting_take_sample(void *context, int64_t col, const uint8_t *line, int64_t first) {
   const counting_task *task = context;
-  const counting *c = task->of;
+  const genotype_counts_counting *c = task->of;
   if (!counting_has(c, col)) return;
   for (int64_t i = 0; i < task->count; i++) {
     const int8_t number = dm_genotype_of(dm_genotype_code(line, first + i * c->patch.row_step));
@@ -82,7 +83,7 @@ static void counting_take_sample(void *context, int64_t col, const uint8_t *line
 }
 
 static dm_status counting_run(void *context, int64_t i) {
-  const counting *c = context;
+  const genotype_counts_counting *c = context;
   const dm_patch *p = &c->patch;
   counting_task task = {c, i * TASK, dm_min(TASK, p->rows - i * TASK)};
   const dm_line rows = {p->source_row + task.first * p->row_step, p->row_step};
@@ -100,9 +101,9 @@ static dm_status counting_run(void *context, int64_t i) {
 /* PATCH of SOURCE. */
 static dm_status counting_patch(const dm_dataset *source, const dm_patch *patch,
                                 const double *weights, int threads, dm_allele_count *counts) {
-  counting c = {.patch = *patch,
-                .weights = weights ? weights + patch->col : NULL,
-                .counts = counts + patch->row};
+  genotype_counts_counting c = {.patch = *patch,
+                                .weights = weights ? weights + patch->col : NULL,
+                                .counts = counts + patch->row};
   if (patch->rows <= 0 || patch->cols <= 0) return DM_OK;
   DM_TRY(dm_reader_open(source, DM_DTYPE_NONE, &c.reader));
   dm_status status = counting_set_mask(&c);

@@ -24,10 +24,10 @@
  * with zeros to a fixed size, so that records can be found whatever happened to the header; the
  * last eight bytes are the XXH3-64 of all others. */
 
-enum { MARK = 8 }; /* bytes by which a journal is recognised */
+enum { JOURNAL_MARK = 8 }; /* bytes by which a journal is recognised */
 
 typedef struct header_start {
-  char format[MARK] __attribute__((nonstring));
+  char format[JOURNAL_MARK] __attribute__((nonstring));
   int64_t count; /* number of fields */
 } header_start;
 
@@ -83,7 +83,8 @@ static bool is_ours(const char *text, int64_t bytes) {
 
 /* Whether another version of damier wrote it: all but the last byte of the format are the same. */
 static bool is_strange(const char *text, int64_t bytes) {
-  return bytes >= MARK && memcmp(text, none.format, MARK - 1) == 0 && !is_ours(text, bytes);
+  return bytes >= JOURNAL_MARK && memcmp(text, none.format, JOURNAL_MARK - 1) == 0 &&
+         !is_ours(text, bytes);
 }
 
 static bool is_all_zero(const char *text, int64_t bytes) {
@@ -92,8 +93,8 @@ static bool is_all_zero(const char *text, int64_t bytes) {
 
 /* Parses TEXT, the first bytes of a journal of BYTES; DM_JOURNAL_PRESENT if the header is complete.
  * Records are only written after it is on the disk: a bad one before records is damage. */
-static dm_journal_state read_header(const char *text, int64_t bytes, dm_attributes *fields,
-                                    uint64_t *key) {
+static dm_journal_state journal_read_header(const char *text, int64_t bytes, dm_attributes *fields,
+                                            uint64_t *key) {
   const int64_t end = DM_JOURNAL_HEADER - (int64_t)sizeof *key;
   if (bytes >= DM_JOURNAL_HEADER && memcmp(text, none.format, sizeof none.format) == 0) {
     memcpy(key, text + end, sizeof *key);
@@ -112,7 +113,7 @@ static dm_journal_state read_header(const char *text, int64_t bytes, dm_attribut
 
 enum {
   RECORD = sizeof(dm_tile_record),
-  BLOCK = 1 << 12,
+  JOURNAL_BLOCK = 1 << 12,
   PIECE_READ = 1 << 20, /* bytes of records that are read at once */
 };
 
@@ -128,11 +129,11 @@ struct dm_journal {
   bool existed, removed;
 };
 
-static dm_status failed(const dm_journal *journal, const char *what) {
+static dm_status journal_failed(const dm_journal *journal, const char *what) {
   return dm_file_failed(&journal->at, journal->path, what);
 }
 
-static dm_status in_use(const dm_location *at) {
+static dm_status journal_in_use(const dm_location *at) {
   return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing it"),
                  "wait for it, or name another output");
 }
@@ -232,12 +233,12 @@ static dm_status foreign(const dm_location *at, const char *path) {
 
 static dm_status take_length(dm_journal *journal) {
   struct stat info;
-  if (fstat(journal->fd, &info) < 0) return failed(journal, "read");
+  if (fstat(journal->fd, &info) < 0) return journal_failed(journal, "read");
   journal->bytes = (int64_t)info.st_size;
   return DM_OK;
 }
 
-static dm_status load(dm_journal *journal) {
+static dm_status journal_load(dm_journal *journal) {
   DM_FREED char *text = NULL;
   bool nothing = false;
   DM_TRY(take_length(journal));
@@ -247,8 +248,9 @@ static dm_status load(dm_journal *journal) {
   if (is_all_zero(text, bytes)) DM_TRY(dm_batch_is_zero(journal->path, journal->fd, &nothing));
   if (!nothing && !is_ours(text, bytes) && !is_strange(text, bytes))
     return foreign(&journal->at, journal->path);
-  journal->state =
-      nothing ? DM_JOURNAL_NEW : read_header(text, journal->bytes, &journal->fields, &journal->key);
+  journal->state = nothing
+                       ? DM_JOURNAL_NEW
+                       : journal_read_header(text, journal->bytes, &journal->fields, &journal->key);
   return journal->state == DM_JOURNAL_PRESENT ? read_records(journal) : DM_OK;
 }
 
@@ -258,21 +260,21 @@ static dm_status open_locked(dm_journal *journal, bool *locked) {
   journal->fd = open(journal->path, flags);
   journal->existed = journal->fd >= 0;
   if (journal->fd < 0 && errno == ENOENT) journal->fd = open(journal->path, flags | O_CREAT, 0666);
-  if (journal->fd < 0) return failed(journal, "opened");
+  if (journal->fd < 0) return journal_failed(journal, "opened");
   int refused;
   do refused = flock(journal->fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
   while (refused == EINTR);
   /* Another run may have renamed or removed the file between opening and locking. */
   if (refused == EWOULDBLOCK || !dm_path_names(journal->path, journal->fd))
-    return in_use(&journal->at);
+    return journal_in_use(&journal->at);
   *locked = refused == 0;
   return DM_OK;
 }
 
 /* Detects a full disk before the work, and lets an interrupted run record its state. */
-static dm_status reserve(dm_journal *journal) {
+static dm_status journal_reserve(dm_journal *journal) {
   const int failed =
-      dm_batch_reserve(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_JOURNAL_HEADER + BLOCK);
+      dm_batch_reserve(journal->fd, FALLOC_FL_KEEP_SIZE, 0, DM_JOURNAL_HEADER + JOURNAL_BLOCK);
   if (!failed) return DM_OK;
   const bool full = failed == ENOSPC || failed == EDQUOT || failed == EFBIG;
   return dm_fail_at(full ? DM_E_FIT : DM_E_IO, &journal->at, "no space for its journal: %s",
@@ -287,9 +289,9 @@ dm_status dm_journal_open(const dm_location *at, dm_journal **journal, bool *loc
   new->last_run = -1;
   dm_status status = dm_file_sibling(at, ".journal", new->path);
   if (!status) status = open_locked(new, locked);
-  if (!status) status = load(new);
+  if (!status) status = journal_load(new);
   if (!status && new->state == DM_JOURNAL_NEW) {
-    status = reserve(new);
+    status = journal_reserve(new);
     if (status && !new->existed) (void)unlink(new->path); /* still empty */
   }
   if (status)
@@ -342,7 +344,7 @@ dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64
   journal->at = *at;
   dm_status status = dm_file_sibling(at, ".journal", journal->path);
   journal->fd = open(journal->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (!status && journal->fd >= 0) status = load(journal);
+  if (!status && journal->fd >= 0) status = journal_load(journal);
   if (!status) *complete = dm_journal_covers(journal, rows, cols);
   dm_journal_close(journal);
   return status;
@@ -350,8 +352,8 @@ dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64
 
 dm_status dm_journal_clear(dm_journal *journal) {
   /* No old data may follow new records. */
-  if (ftruncate(journal->fd, 0) < 0) return failed(journal, "cut");
-  if (fsync(journal->fd) < 0) return failed(journal, "synced");
+  if (ftruncate(journal->fd, 0) < 0) return journal_failed(journal, "cut");
+  if (fsync(journal->fd) < 0) return journal_failed(journal, "synced");
   journal->state = DM_JOURNAL_NEW;
   journal->count = journal->bytes = 0;
   return DM_OK;
@@ -359,7 +361,7 @@ dm_status dm_journal_clear(dm_journal *journal) {
 
 static dm_status write_header(dm_journal *journal, char *text, int64_t bytes) {
   DM_TRY(dm_batch_move(journal->fd, true, journal->path, text, bytes, 0));
-  return fsync(journal->fd) < 0 ? failed(journal, "synced") : DM_OK;
+  return fsync(journal->fd) < 0 ? journal_failed(journal, "synced") : DM_OK;
 }
 
 dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
@@ -372,7 +374,7 @@ dm_status dm_journal_begin(dm_journal *journal, const dm_attributes *fields) {
   DM_TRY(dm_buffer_alloc(DM_JOURNAL_HEADER, (void **)&text));
   make_header(fields, text, &journal->key);
   /* First what it is recognised by: the disk may receive the rest in any order. */
-  DM_TRY(write_header(journal, text, MARK));
+  DM_TRY(write_header(journal, text, JOURNAL_MARK));
   DM_TRY(write_header(journal, text, DM_JOURNAL_HEADER));
   DM_TRY(dm_folder_sync_name(&journal->at));
   if (fields != &journal->fields) journal->fields = *fields;
@@ -392,7 +394,7 @@ dm_status dm_journal_count(dm_journal *journal, int64_t run, int64_t *count) {
 
 dm_status dm_journal_remove(dm_journal *journal) {
   if (!journal->removed && unlink(journal->path) < 0 && errno != ENOENT)
-    return failed(journal, "removed");
+    return journal_failed(journal, "removed");
   journal->removed = true;
   journal->state = DM_JOURNAL_NEW;
   journal->count = journal->bytes = 0;
@@ -401,7 +403,7 @@ dm_status dm_journal_remove(dm_journal *journal) {
 
 /* Whether FD can be a journal, or one whose contents never reached the disk. */
 static dm_status check_ours(const dm_location *at, const char *path, int fd) {
-  char start[MARK];
+  char start[JOURNAL_MARK];
   bool nothing;
   const int64_t bytes = dm_file_read_at(fd, start, sizeof start, 0);
   if (bytes < 0) return dm_file_failed(at, path, "read");
@@ -423,7 +425,7 @@ dm_status dm_journal_inspect(const dm_location *at, bool *present) {
   int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return dm_file_failed(at, path, "opened");
   const bool held = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-  dm_status status = held ? in_use(at) : check_ours(at, path, fd);
+  dm_status status = held ? journal_in_use(at) : check_ours(at, path, fd);
   close(fd);
   *present = !status;
   return status;
@@ -443,11 +445,11 @@ struct dm_journal_part {
 dm_status dm_journal_place_of(const dm_journal *journal, const dm_attributes *fields,
                               dm_journal_place *place) {
   struct stat info;
-  if (fstat(journal->fd, &info) < 0) return failed(journal, "examined");
+  if (fstat(journal->fd, &info) < 0) return journal_failed(journal, "examined");
   const int64_t end = dm_max((int64_t)info.st_size, DM_JOURNAL_HEADER);
   *place = (dm_journal_place){.key = journal->key,
                               .inode = (uint64_t)info.st_ino,
-                              .base = dm_ceil_div(end, BLOCK) * BLOCK,
+                              .base = dm_ceil_div(end, JOURNAL_BLOCK) * JOURNAL_BLOCK,
                               .begun = journal->state == DM_JOURNAL_PRESENT};
   if (place->begun) return DM_OK;
   DM_FREED char *text = NULL;
@@ -496,8 +498,9 @@ dm_status dm_journal_part_ready(dm_journal_part *p, bool *ready) {
 /* Writes the first of COUNT records, as many as are left of a block; *written of them. */
 static dm_status part_write(dm_journal_part *p, dm_tile_record *records, int64_t count,
                             int64_t *written) {
-  const int64_t each = BLOCK / RECORD, block = p->count / each, place = p->count % each;
-  const int64_t offset = p->place.base + (block * p->parts + p->part) * BLOCK + place * RECORD;
+  const int64_t each = JOURNAL_BLOCK / RECORD, block = p->count / each, place = p->count % each;
+  const int64_t offset =
+      p->place.base + (block * p->parts + p->part) * JOURNAL_BLOCK + place * RECORD;
   *written = dm_min(count, each - place);
   for (int64_t i = 0; i < *written; i++) {
     records[i].part = p->part;

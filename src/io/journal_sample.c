@@ -13,15 +13,15 @@
 #include "io/zarr_chunks.h"
 
 /* Of many sources, every n-th is sampled: about as many bytes as of one file. */
-enum { PIECE = 4096, PLACES = 64, SOURCE_PLACES = 2, SAMPLED = 64 };
+enum { JOURNAL_PIECE = 4096, PLACES = 64, SOURCE_PLACES = 2, JOURNAL_SAMPLED = 64 };
 
 /* Checksum of the BYTES at OFFSET of FILE, open as FD; continues from SEED. */
 static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_t bytes,
                                 uint64_t seed, uint64_t *sum) {
-  char piece[PIECE];
+  char piece[JOURNAL_PIECE];
   *sum = seed;
-  for (int64_t at = 0; at < bytes; at += PIECE) {
-    int64_t length = dm_min(PIECE, bytes - at);
+  for (int64_t at = 0; at < bytes; at += JOURNAL_PIECE) {
+    int64_t length = dm_min(JOURNAL_PIECE, bytes - at);
     DM_TRY(dm_batch_move(fd, false, file, piece, length, offset + at));
     *sum = dm_checksum_bytes(piece, length, *sum);
   }
@@ -31,11 +31,11 @@ static dm_status checksum_range(int fd, const char *file, int64_t offset, int64_
 static dm_status sample_places(int fd, const dm_dataset *dataset, int64_t places, uint64_t *sum) {
   struct stat info;
   if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
-  const int64_t last = dm_max(0, (int64_t)info.st_size - PIECE);
+  const int64_t last = dm_max(0, (int64_t)info.st_size - JOURNAL_PIECE);
   *sum = (uint64_t)info.st_size;
   for (int64_t i = 0; i < places; i++) {
     int64_t offset = last / (places - 1) * i + last % (places - 1) * i / (places - 1);
-    int64_t length = dm_min(PIECE, (int64_t)info.st_size - offset);
+    int64_t length = dm_min(JOURNAL_PIECE, (int64_t)info.st_size - offset);
     DM_TRY(checksum_range(fd, dataset->at.file, offset, length, *sum, sum));
   }
   return DM_OK;
@@ -88,7 +88,7 @@ dm_status dm_checksum_sample(const dm_dataset *dataset, uint64_t *sum) {
   if (!composite) return DM_OK;
   *sum = dm_checksum_bytes(dm_composite_patches(composite),
                            composite->patches * (int64_t)sizeof(dm_patch), *sum);
-  const int64_t step = dm_max(1, composite->sources / SAMPLED);
+  const int64_t step = dm_max(1, composite->sources / JOURNAL_SAMPLED);
   for (int64_t i = 0; i < composite->sources; i++) {
     dm_dataset source;
     dm_composite_source(composite, i, &source);

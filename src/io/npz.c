@@ -11,10 +11,10 @@
 /* All sizes and offsets have 64 bits, in the extra fields that zip has for them, as NumPy's own
  * archives do: one form for every size. */
 enum {
-  LOCAL = 30 + 20,    /* bytes of a member's head without its name, */
-  ENTRY = 46 + 28,    /* of its entry in the list at the end, */
-  END = 56 + 20 + 22, /* and of what follows the list */
-  BLOCK = 1 << 22     /* bytes written at once, between two beats */
+  LOCAL = 30 + 20,     /* bytes of a member's head without its name, */
+  NPZ_ENTRY = 46 + 28, /* of its entry in the list at the end, */
+  END = 56 + 20 + 22,  /* and of what follows the list */
+  NPZ_BLOCK = 1 << 22  /* bytes written at once, between two beats */
 };
 
 /* Numbers of zip, least byte first. */
@@ -59,7 +59,7 @@ int64_t dm_npz_bytes(const dm_npz_member *members, int count) {
   int64_t all = END;
   for (int i = 0; i < count; i++) {
     const zip_member m = zip_member_of(&members[i], all);
-    all = zip_member_end(&m) + ENTRY + (int64_t)strlen(members[i].name);
+    all = zip_member_end(&m) + NPZ_ENTRY + (int64_t)strlen(members[i].name);
   }
   return all;
 }
@@ -77,7 +77,7 @@ static void zip_put_common(zip_text *t, const zip_member *m, int extra) {
   zip_put(t, 2, (uint64_t)extra);
 }
 
-/* The extra field with the sizes, and, in an ENTRY, where the head is. */
+/* The extra field with the sizes, and, in an NPZ_ENTRY, where the head is. */
 static void zip_put_sizes(zip_text *t, const zip_member *m, bool entry) {
   zip_put(t, 2, 1);
   zip_put(t, 2, entry ? 24 : 16);
@@ -133,8 +133,8 @@ static void zip_put_end(zip_text *t, int count, int64_t bytes, int64_t at) {
 /* Writes BYTES of DATA, of M, from AT on, and adds them to its sum. */
 static dm_status zip_write_summed(int fd, const char *path, zip_member *m, const char *data,
                                   int64_t bytes, int64_t at, const dm_keepalive *keepalive) {
-  for (int64_t done = 0; done < bytes; done += BLOCK) {
-    const int64_t some = dm_min(BLOCK, bytes - done);
+  for (int64_t done = 0; done < bytes; done += NPZ_BLOCK) {
+    const int64_t some = dm_min(NPZ_BLOCK, bytes - done);
     m->sum = (uint32_t)crc32(m->sum, (const unsigned char *)data + done, (unsigned)some);
     DM_TRY(dm_batch_move(fd, true, path, (void *)(data + done), some, at + done));
     DM_TRY(dm_keepalive_beat(keepalive));
@@ -158,7 +158,8 @@ dm_status dm_npz_write(int fd, const char *path, const dm_npz_member *members, i
                        const dm_keepalive *keepalive) {
   DM_FREED unsigned char *list = NULL;
   int64_t at = 0;
-  DM_TRY(dm_buffer_alloc(count * (ENTRY + (int64_t)sizeof members->name) + END, (void **)&list));
+  DM_TRY(
+      dm_buffer_alloc(count * (NPZ_ENTRY + (int64_t)sizeof members->name) + END, (void **)&list));
   zip_text t = {list, 0};
   for (int i = 0; i < count; i++) {
     zip_member m = zip_member_of(&members[i], at);

@@ -116,7 +116,7 @@ dm_status dm_output_sync_start(dm_output *output, const dm_keepalive *keepalive,
 dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
 
 /* What a commit adds to a file. PROVENANCE is NULL for files that are not HDF5. */
-typedef struct dm_completion {
+typedef struct dm_output_completion {
   const dm_attributes *provenance;
   const dm_tile_record *tiles; /* for attributes of C (output_tiles.h) */
   int64_t count;
@@ -127,13 +127,13 @@ typedef struct dm_completion {
   const dm_output_file *source; /* the part file that C was packed from, or NULL */
   void (*clear)(void *context); /* or NULL: removes what else goes before C gets its name */
   void *context;
-} dm_completion;
+} dm_output_completion;
 
 /* Rank 0, after all ranks agreed that their data is on the disk, and closed the output: completes
  * FILE, syncs and renames it. If another file has taken its name or that of the part file
  * (DM_E_IO), that file stays. *named: C has its name, also after an error, which then only concerns
  * the directory; otherwise FILE is still unfinished. KEEPALIVE, or NULL, beats meanwhile. */
-dm_status dm_output_commit(const dm_output_file *file, const dm_completion *completion,
+dm_status dm_output_commit(const dm_output_file *file, const dm_output_completion *completion,
                            const dm_keepalive *keepalive, bool *named);
 
 /* Rank 0: removes the part file, unless its name is another file's now. */

@@ -137,12 +137,12 @@ dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset) {
 }
 
 /* The first object in a file that damier must not replace. */
-typedef struct search {
+typedef struct output_search {
   const dm_location *at;
   const char *dataset; /* may be replaced, with its parent groups */
   bool is_group;       /* it is a group of arrays (arrays_file.h), with all that is in it */
   char other[200];
-} search;
+} output_search;
 
 static bool is_below(const char *path, const char *group) {
   size_t length = strlen(group);
@@ -150,7 +150,7 @@ static bool is_below(const char *path, const char *group) {
 }
 
 /* Whether the object PATH, a group, holds the arrays of a reduction. */
-static bool holds_arrays(const search *found, hid_t file, const char *path) {
+static bool holds_arrays(const output_search *found, hid_t file, const char *path) {
   DM_H5_HELD hid_t group = H5Gopen2(file, path, H5P_DEFAULT);
   bool has = false;
   dm_status status = group < 0 ? DM_OK : dm_h5_has_attribute(found->at, group, DM_STATE, &has);
@@ -161,8 +161,8 @@ static bool holds_arrays(const search *found, hid_t file, const char *path) {
 
 /* Visits all links, including dangling and external ones, but follows only hard links. < 0: the
  * file cannot be read, which says nothing about what it holds. */
-static herr_t visit(hid_t file, const char *name, const H5L_info_t *info, void *data) {
-  search *found = data;
+static herr_t output_visit(hid_t file, const char *name, const H5L_info_t *info, void *data) {
+  output_search *found = data;
   char path[DM_PATH + 2];
   if (snprintf(path, sizeof path, "/%s", name) >= (int)sizeof path) path[0] = '\0';
   bool hard = info->type == H5L_TYPE_HARD && path[0];
@@ -196,7 +196,7 @@ static dm_status count_own(const dm_location *at, hid_t file, hsize_t *own) {
 
 dm_status dm_output_holds_only(const void *location, void *nothing) {
   const dm_location *at = location;
-  search found = {.at = at, .dataset = at->dataset};
+  output_search found = {.at = at, .dataset = at->dataset};
   hid_t file;
   *(char *)nothing = 0;
   DM_TRY(dm_h5_start(false));
@@ -207,7 +207,7 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
   const herr_t read = H5Oget_info_by_name(file, "/", &root, H5P_DEFAULT);
   if (read >= 0 && root.num_attrs > own)
     snprintf(found.other, sizeof found.other, "attributes of its root");
-  else if (read < 0 || H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &found) < 0)
+  else if (read < 0 || H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, output_visit, &found) < 0)
     return dm_h5_fail(DM_E_USAGE, at, "exists and cannot be listed; nothing was touched");
   if (!found.other[0]) return DM_OK;
   return dm_hint(dm_fail_at(DM_E_USAGE, at, "exists and holds other objects: %s", found.other),
@@ -220,8 +220,9 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
  * read, and rows whose pages are there are written meanwhile. */
 
 enum {
-  LEAST = 16 << 20, /* bytes that justify a thread */
-  PIECE = 64 << 20  /* bytes of a tmpfs that are reserved at once; elsewhere it is all of them */
+  OUTPUT_LEAST = 16 << 20, /* bytes that justify a thread */
+  OUTPUT_PIECE =
+      64 << 20 /* bytes of a tmpfs that are reserved at once; elsewhere it is all of them */
 };
 
 struct dm_reservation {
@@ -252,7 +253,7 @@ static dm_status reserve_space(const dm_output_file *out, int64_t at, int64_t by
                              strerror(failed));
 }
 
-static void *reserve(void *argument) {
+static void *output_reserve(void *argument) {
   dm_reservation *r = argument;
   for (int64_t at = 0; at < r->bytes && !r->status && !atomic_load(&r->stops); at += r->piece) {
     const int64_t part = dm_min(r->piece, r->bytes - at);
@@ -267,13 +268,13 @@ static dm_status start_reserving(const dm_output_file *out, int64_t bytes,
                                  dm_reservation **reservation) {
   char kind[DM_FILE_SYSTEM];
   *reservation = NULL;
-  if (bytes < LEAST) return reserve_space(out, 0, bytes);
+  if (bytes < OUTPUT_LEAST) return reserve_space(out, 0, bytes);
   dm_reservation *r = calloc(1, sizeof *r);
   if (!r) return dm_fail(DM_E_FIT, "no memory for a reservation");
   const bool in_pieces = strcmp(dm_file_file_system(out->part, kind), "tmpfs") == 0;
-  *r = (dm_reservation){.file = *out, .bytes = bytes, .piece = in_pieces ? PIECE : bytes};
-  r->threaded = pthread_create(&r->thread, NULL, reserve, r) == 0;
-  if (!r->threaded) reserve(r);
+  *r = (dm_reservation){.file = *out, .bytes = bytes, .piece = in_pieces ? OUTPUT_PIECE : bytes};
+  r->threaded = pthread_create(&r->thread, NULL, output_reserve, r) == 0;
+  if (!r->threaded) output_reserve(r);
   *reservation = r;
   return DM_OK;
 }
@@ -297,7 +298,7 @@ dm_status dm_reservation_end(dm_reservation *r, bool all) {
 
 /* ---- taking up a file of an earlier run ---- */
 
-static dm_status failed(const dm_output_file *file, const char *what) {
+static dm_status output_failed(const dm_output_file *file, const char *what) {
   return dm_file_failed(&file->at, file->part, what);
 }
 
@@ -314,7 +315,7 @@ static dm_status restore_structure(dm_output_file *file, int64_t offset) {
   close(model);
   DM_TRY(status);
   DM_TRY(reserve_space(file, 0, length));
-  return fsync(file->made) < 0 ? failed(file, "synced") : DM_OK;
+  return fsync(file->made) < 0 ? output_failed(file, "synced") : DM_OK;
 }
 
 /* Checks that the file belongs to the run that wrote the journal, not to another one that took its
@@ -328,7 +329,7 @@ static dm_status check_id(const dm_output_file *file) {
       "start over with --force, or name another output");
 }
 
-static dm_status take_up(dm_output_file *file, int64_t offset) {
+static dm_status output_take_up(dm_output_file *file, int64_t offset) {
   struct stat info;
   if (fstat(file->made, &info) < 0 || !S_ISREG(info.st_mode))
     return dm_fail_at(DM_E_IO, &file->at, "'%s' is not a file", file->part);
@@ -349,15 +350,15 @@ dm_status dm_output_reopen(dm_output_file *file, int64_t offset, bool *there) {
     file->made = open(file->part, flags);
   }
   *there = file->made >= 0;
-  if (file->made < 0) return errno == ENOENT ? DM_OK : failed(file, "opened");
-  dm_status status = take_up(file, offset);
+  if (file->made < 0) return errno == ENOENT ? DM_OK : output_failed(file, "opened");
+  dm_status status = output_take_up(file, offset);
   if (status) dm_output_release(file);
   return status;
 }
 
 /* ---- creating the file ---- */
 
-enum { HEAD_BYTES = 1 << 20 };
+enum { OUTPUT_HEAD_BYTES = 1 << 20 };
 
 static dm_status create_locked(dm_output_file *out, dm_reservation **reservation) {
   int model;
@@ -383,11 +384,11 @@ dm_status dm_output_create_early(const dm_location *location, dm_dtype dtype, in
   *file = (dm_output_file){.at = *location, .rows = rows, .cols = cols, .dtype = dtype, .made = -1};
   if (leads) file->leads = *leads;
   DM_TRY(dm_bytes_of(rows, cols, dm_dtype_size(dtype), &bytes));
-  if (bytes <= 0 || bytes > INT64_MAX - HEAD_BYTES)
+  if (bytes <= 0 || bytes > INT64_MAX - OUTPUT_HEAD_BYTES)
     return dm_fail_at(DM_E_FIT, location, "a matrix of %lld bytes cannot be written",
                       (long long)bytes);
   DM_TRY(dm_output_forget(location));
-  DM_TRY(dm_output_room(location, bytes + HEAD_BYTES / 64));
+  DM_TRY(dm_output_room(location, bytes + OUTPUT_HEAD_BYTES / 64));
   DM_TRY(dm_output_make_unnamed(file));
   dm_status status = create_locked(file, reservation);
   if (!status) return DM_OK;

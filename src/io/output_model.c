@@ -19,7 +19,7 @@
 #include "io/output_form.h"
 #include "io/output_impl.h"
 
-enum { ALIGN_FROM = 1 << 16, ALIGNMENT = 4096, LOOKED_AT = 1 << 16 };
+enum { ALIGN_FROM = 1 << 16, OUTPUT_ALIGNMENT = 4096, LOOKED_AT = 1 << 16 };
 
 /* Contiguous: allocates the dataset's space at once, without filling. In chunks: all will be
  * written. */
@@ -118,7 +118,7 @@ static dm_status build(dm_output_file *out, const dm_output_form *form, int mode
   hid_t file = -1;
   DM_H5_HELD hid_t access = dm_h5_unlocked();
   /* The default driver opens nothing that has no name. */
-  if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, ALIGNMENT) >= 0 &&
+  if (access >= 0 && H5Pset_alignment(access, ALIGN_FROM, OUTPUT_ALIGNMENT) >= 0 &&
       H5Pset_fapl_stdio(access) >= 0)
     file = H5Fcreate(dm_output_by_descriptor(model, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   dm_status status = file < 0 ? dm_h5_fail(DM_E_IO, &out->at, "its structure cannot be made")
@@ -139,8 +139,8 @@ dm_status dm_output_model(dm_output_file *out, const dm_output_form *form, int *
   return status;
 }
 
-static dm_status copy_bytes(const dm_output_file *out, int model, int fd, int64_t begin,
-                            int64_t end) {
+static dm_status output_copy_bytes(const dm_output_file *out, int model, int fd, int64_t begin,
+                                   int64_t end) {
   DM_FREED void *bytes = NULL;
   if (begin >= end) return DM_OK;
   DM_TRY(dm_buffer_alloc(end - begin, &bytes));
@@ -157,8 +157,8 @@ dm_status dm_output_copy_model(const dm_output_file *out, int model, int fd, int
   /* HDF5 would consider a longer file damaged. */
   if (*length < out->offset + data)
     return dm_fail_at(DM_E_IO, &out->at, "'%s' is too short after its creation", out->part);
-  DM_TRY(copy_bytes(out, model, fd, 0, out->offset > 0 ? out->offset : *length));
-  if (out->offset > 0) DM_TRY(copy_bytes(out, model, fd, out->offset + data, *length));
+  DM_TRY(output_copy_bytes(out, model, fd, 0, out->offset > 0 ? out->offset : *length));
+  if (out->offset > 0) DM_TRY(output_copy_bytes(out, model, fd, out->offset + data, *length));
   return ftruncate(fd, (off_t)*length) < 0
              ? dm_file_failed(&out->at, out->part, "cut to its length")
              : DM_OK;
@@ -181,9 +181,9 @@ dm_status dm_output_find(const dm_location *at, const char *path, int fd, const 
 /* ---- the form ---- */
 
 /* The reader rejects larger chunks. HDF5's own limit is 4 GiB. */
-enum { CHUNK_LIMIT = 1 << 30, USUAL_CHUNK = 1 << 20, USUAL_ROWS = 256 };
+enum { OUTPUT_CHUNK_LIMIT = 1 << 30, USUAL_CHUNK = 1 << 20, USUAL_ROWS = 256 };
 enum {
-  HEAD_BYTES = 1 << 20,
+  OUTPUT_MODEL_HEAD_BYTES = 1 << 20,
   INDEX_ENTRY = 128
 }; /* bytes of the file's head; bytes of a chunk in HDF5's index */
 
@@ -242,7 +242,7 @@ dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t 
   form->chunk_rows = dm_min(form->chunk_rows, rows / dm_leads_entries(&form->leads));
   form->chunk_cols = dm_min(form->chunk_cols, cols);
   dm_status status = dm_bytes_of(form->chunk_rows, form->chunk_cols, size, &bytes);
-  if (!status && bytes <= CHUNK_LIMIT) return DM_OK;
+  if (!status && bytes <= OUTPUT_CHUNK_LIMIT) return DM_OK;
   dm_status_free(status);
   return dm_hint(dm_fail(DM_E_USAGE, "chunks of %lld x %lld elements are larger than 1 GiB",
                          (long long)form->chunk_rows, (long long)form->chunk_cols),
@@ -256,7 +256,7 @@ dm_status dm_output_form_bytes(const dm_output_form *form, dm_dtype dtype, int64
   int64_t chunks, chunk = form->chunk_rows * form->chunk_cols * dm_dtype_size(dtype);
   if (dm_mul_overflows(down, dm_ceil_div(cols, form->chunk_cols), &chunks) ||
       dm_mul_overflows(chunks, chunk + INDEX_ENTRY, bytes) ||
-      dm_add_overflows(*bytes, HEAD_BYTES, bytes))
+      dm_add_overflows(*bytes, OUTPUT_MODEL_HEAD_BYTES, bytes))
     return dm_fail(DM_E_FIT, "the size of chunks of %lld x %lld elements overflows 64 bits",
                    (long long)form->chunk_rows, (long long)form->chunk_cols);
   return DM_OK;

@@ -17,7 +17,7 @@
 #include "io/output_impl.h"
 #include "io/read.h"
 
-enum { PIECE = 1 << 24, HEAD_BYTES = 1 << 20 };
+enum { OUTPUT_RECAST_PIECE = 1 << 24, OUTPUT_RECAST_HEAD_BYTES = 1 << 20 };
 
 /* ---- before the work ---- */
 
@@ -64,14 +64,14 @@ dm_status dm_recast_check(const dm_location *at, dm_output_form *form) {
   return DM_OK;
 }
 
-static dm_status bytes_of(const dm_output_file *file, int64_t *bytes) {
+static dm_status output_bytes_of(const dm_output_file *file, int64_t *bytes) {
   return dm_bytes_of(file->rows, file->cols, dm_dtype_size(file->dtype), bytes);
 }
 
 dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form) {
   int64_t bytes = 0;
-  DM_TRY(bytes_of(file, &bytes));
-  if (dm_add_overflows(bytes, form->existing.file_bytes + HEAD_BYTES, &bytes))
+  DM_TRY(output_bytes_of(file, &bytes));
+  if (dm_add_overflows(bytes, form->existing.file_bytes + OUTPUT_RECAST_HEAD_BYTES, &bytes))
     return dm_fail_at(DM_E_FIT, &file->at, "the size of the new file overflows 64 bits");
   return dm_context(dm_output_room(&file->at, bytes), "the new file beside the first");
 }
@@ -79,27 +79,27 @@ dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form)
 /* ---- at the end ---- */
 
 /* Adds PART bytes of C from byte DONE. */
-static void add_piece(dm_tile_sums *sums, const dm_output_file *made, const void *piece,
-                      int64_t done, int64_t part) {
+static void output_add_piece(dm_tile_sums *sums, const dm_output_file *made, const void *piece,
+                             int64_t done, int64_t part) {
   const int64_t size = dm_dtype_size(made->dtype);
   dm_tile_sums_add_run(sums, piece, made->dtype, done / size, part / size);
 }
 
-static dm_status copy(const dm_output_file *made, int from, int64_t at, int64_t to, int64_t bytes,
-                      dm_tile_sums *sums, const dm_keepalive *keepalive) {
+static dm_status output_copy(const dm_output_file *made, int from, int64_t at, int64_t to,
+                             int64_t bytes, dm_tile_sums *sums, const dm_keepalive *keepalive) {
   DM_FREED void *piece = NULL;
-  DM_TRY(dm_buffer_alloc(dm_max(1, dm_min(bytes, PIECE)), &piece));
-  for (int64_t done = 0; done < bytes; done += PIECE) {
-    const int64_t part = dm_min(PIECE, bytes - done);
+  DM_TRY(dm_buffer_alloc(dm_max(1, dm_min(bytes, OUTPUT_RECAST_PIECE)), &piece));
+  for (int64_t done = 0; done < bytes; done += OUTPUT_RECAST_PIECE) {
+    const int64_t part = dm_min(OUTPUT_RECAST_PIECE, bytes - done);
     DM_TRY(dm_batch_move(from, false, made->at.file, piece, part, at + done));
-    add_piece(sums, made, piece, done, part);
+    output_add_piece(sums, made, piece, done, part);
     DM_TRY(dm_batch_move(made->made, true, made->part, piece, part, to + done));
     DM_TRY(dm_keepalive_beat(keepalive));
   }
   return DM_OK;
 }
 
-static dm_status add_dataset(dm_output_file *made) {
+static dm_status output_add_dataset(dm_output_file *made) {
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
@@ -119,12 +119,12 @@ static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
   if (*held < 0) return dm_file_failed(&made->at, made->at.file, "opened");
   DM_TRY(dm_output_lock(&made->at, made->at.file, *held, LOCK_SH));
   DM_TRY(dm_recast_unchanged(made, form));
-  DM_TRY(copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
-  return add_dataset(made);
+  DM_TRY(output_copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
+  return output_add_dataset(made);
 }
 
-static dm_status begin(dm_output_file *made, const dm_output_form *form,
-                       const dm_keepalive *keepalive, int *held) {
+static dm_status output_begin(dm_output_file *made, const dm_output_form *form,
+                              const dm_keepalive *keepalive, int *held) {
   char header[DM_NPY_HEADER];
   if (form->existing.at.file[0]) return copy_existing(made, form, keepalive, held);
   DM_TRY(dm_npy_header(made->dtype, made->rows, made->cols, &made->leads, header, &made->offset));
@@ -144,9 +144,10 @@ typedef struct recasting {
 static dm_status recast_into(void *context, dm_output_file *made) {
   const recasting *r = context;
   int64_t bytes = 0;
-  DM_TRY(bytes_of(r->file, &bytes));
-  DM_TRY(begin(made, r->form, r->keepalive, r->held));
-  DM_TRY(copy(made, r->file->made, r->file->offset, made->offset, bytes, r->sums, r->keepalive));
+  DM_TRY(output_bytes_of(r->file, &bytes));
+  DM_TRY(output_begin(made, r->form, r->keepalive, r->held));
+  DM_TRY(output_copy(made, r->file->made, r->file->offset, made->offset, bytes, r->sums,
+                     r->keepalive));
   DM_TRY(dm_tile_sums_compare(r->sums, r->file->part));
   return dm_output_sync_made(made, r->keepalive);
 }

@@ -18,24 +18,29 @@
 #define TILES_CHECKSUM "damier_tiles_checksum" /* DM_CHECKSUM */
 
 /* Rows in one attribute, which has at most 64 KiB with its description; and in all of them. */
-enum { ROWS = 1500, MOST = 1 << 20 };
+enum { OUTPUT_TILES_ROWS = 1500, OUTPUT_TILES_MOST = 1 << 20 };
 
 static const struct {
   const char *name;
   size_t at;
-} columns[] = {{"row", offsetof(dm_tile_record, row)},
-               {"col", offsetof(dm_tile_record, col)},
-               {"rows", offsetof(dm_tile_record, rows)},
-               {"cols", offsetof(dm_tile_record, cols)},
-               {"checksum", offsetof(dm_tile_record, checksum)}};
+} output_tiles_columns[] = {{"row", offsetof(dm_tile_record, row)},
+                            {"col", offsetof(dm_tile_record, col)},
+                            {"rows", offsetof(dm_tile_record, rows)},
+                            {"cols", offsetof(dm_tile_record, cols)},
+                            {"checksum", offsetof(dm_tile_record, checksum)}};
 
-enum { COLUMNS = sizeof columns / sizeof columns[0], WIDTH = 8 };
+enum {
+  OUTPUT_TILES_COLUMNS = sizeof output_tiles_columns / sizeof output_tiles_columns[0],
+  OUTPUT_TILES_WIDTH = 8
+};
 
 /* The type of records in memory, or of their stored fields. */
 static hid_t make_type(bool stored) {
-  hid_t type = H5Tcreate(H5T_COMPOUND, stored ? COLUMNS * WIDTH : sizeof(dm_tile_record));
-  for (int i = 0; i < COLUMNS && type >= 0; i++)
-    if (H5Tinsert(type, columns[i].name, stored ? (size_t)i * WIDTH : columns[i].at,
+  hid_t type = H5Tcreate(H5T_COMPOUND, stored ? OUTPUT_TILES_COLUMNS * OUTPUT_TILES_WIDTH
+                                              : sizeof(dm_tile_record));
+  for (int i = 0; i < OUTPUT_TILES_COLUMNS && type >= 0; i++)
+    if (H5Tinsert(type, output_tiles_columns[i].name,
+                  stored ? (size_t)i * OUTPUT_TILES_WIDTH : output_tiles_columns[i].at,
                   stored ? H5T_STD_U64LE : H5T_NATIVE_UINT64) < 0) {
       H5Tclose(type);
       type = -1;
@@ -46,8 +51,9 @@ static hid_t make_type(bool stored) {
 static uint64_t hash_of(const dm_tile_record *tiles, int64_t count) {
   uint64_t hash = 0;
   for (int64_t i = 0; i < count; i++) {
-    uint64_t row[COLUMNS] = {(uint64_t)tiles[i].row, (uint64_t)tiles[i].col,
-                             (uint64_t)tiles[i].rows, (uint64_t)tiles[i].cols, tiles[i].checksum};
+    uint64_t row[OUTPUT_TILES_COLUMNS] = {(uint64_t)tiles[i].row, (uint64_t)tiles[i].col,
+                                          (uint64_t)tiles[i].rows, (uint64_t)tiles[i].cols,
+                                          tiles[i].checksum};
     hash = dm_checksum_bytes(row, sizeof row, hash);
   }
   return hash;
@@ -58,7 +64,7 @@ static void name_list(int64_t first, char name[32]) {
   if (first == 0)
     snprintf(name, 32, TILES);
   else
-    snprintf(name, 32, TILES "_%lld", (long long)(first / ROWS + 1));
+    snprintf(name, 32, TILES "_%lld", (long long)(first / OUTPUT_TILES_ROWS + 1));
 }
 
 static dm_status not_written(const dm_location *at) {
@@ -85,10 +91,10 @@ static dm_status write_list(const dm_location *at, hid_t set, const dm_tile_reco
 dm_status dm_output_write_tiles(const dm_location *at, int64_t set, const dm_tile_record *tiles,
                                 int64_t count) {
   char hash[32];
-  if (count > MOST) return DM_OK; /* that many would not be read */
+  if (count > OUTPUT_TILES_MOST) return DM_OK; /* that many would not be read */
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(tiles, count));
-  for (int64_t i = 0; i < count; i += ROWS)
-    DM_TRY(write_list(at, set, tiles + i, i, dm_min(ROWS, count - i)));
+  for (int64_t i = 0; i < count; i += OUTPUT_TILES_ROWS)
+    DM_TRY(write_list(at, set, tiles + i, i, dm_min(OUTPUT_TILES_ROWS, count - i)));
   DM_TRY(dm_h5_write_text(at, set, TILES_CHECKSUM, DM_CHECKSUM));
   return dm_h5_write_text(at, set, DM_TILES_HASH, hash);
 }
@@ -96,13 +102,13 @@ dm_status dm_output_write_tiles(const dm_location *at, int64_t set, const dm_til
 /* ---- reading them back ---- */
 
 /* The child's answer, which the tiles follow. */
-typedef struct answer {
+typedef struct output_tiles_answer {
   int64_t count;
   char hash[32];
   dm_tile_record *tiles; /* in the child */
-} answer;
+} output_tiles_answer;
 
-static dm_status damaged(const dm_location *at) {
+static dm_status output_tiles_damaged(const dm_location *at) {
   return dm_hint(dm_fail_at(DM_E_INPUT, at, "the checksums of its tiles are damaged"),
                  "remove its attribute " DM_TILES_HASH " to verify without them");
 }
@@ -114,41 +120,43 @@ static dm_status are_ours(const dm_location *at, hid_t set, char hash[32], bool 
 }
 
 /* The rows in LIST; negative: it is none of ours. */
-static int64_t count_of(hid_t list) {
+static int64_t output_tiles_count_of(hid_t list) {
   hsize_t dims[H5S_MAX_RANK] = {0};
   DM_H5_HELD hid_t space = H5Aget_space(list);
   const bool rows = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
                     H5Sget_simple_extent_dims(space, dims, NULL) == 1;
-  return rows && dims[0] >= 1 && dims[0] <= ROWS ? (int64_t)dims[0] : -1;
+  return rows && dims[0] >= 1 && dims[0] <= OUTPUT_TILES_ROWS ? (int64_t)dims[0] : -1;
 }
 
-/* Adds the rows of the next list to A, which has room for ROWS more; *END: there is none. */
-static dm_status read_list(const dm_location *at, hid_t set, hid_t type, answer *a, bool *end) {
+/* Adds the rows of the next list to A, which has room for OUTPUT_TILES_ROWS more; *END: there is
+ * none. */
+static dm_status output_tiles_read_list(const dm_location *at, hid_t set, hid_t type,
+                                        output_tiles_answer *a, bool *end) {
   char name[32];
   name_list(a->count, name);
   DM_H5_HELD hid_t list = -1;
   DM_TRY(dm_h5_open_attribute(at, set, name, &list));
   *end = list < 0;
   if (*end) return DM_OK;
-  const int64_t count = count_of(list);
-  if (count < 0 || H5Aread(list, type, a->tiles + a->count) < 0) return damaged(at);
+  const int64_t count = output_tiles_count_of(list);
+  if (count < 0 || H5Aread(list, type, a->tiles + a->count) < 0) return output_tiles_damaged(at);
   a->count += count;
-  *end = count < ROWS;
+  *end = count < OUTPUT_TILES_ROWS;
   return DM_OK;
 }
 
-static dm_status read_tiles(const dm_location *at, hid_t set, answer *a) {
+static dm_status read_tiles(const dm_location *at, hid_t set, output_tiles_answer *a) {
   bool ours, end;
   DM_TRY(are_ours(at, set, a->hash, &ours));
   end = !ours;
   DM_H5_HELD hid_t type = make_type(false);
-  if (type < 0) return damaged(at);
+  if (type < 0) return output_tiles_damaged(at);
   while (!end) {
-    if (a->count > MOST) return damaged(at);
-    void *more = realloc(a->tiles, (size_t)(a->count + ROWS) * sizeof *a->tiles);
+    if (a->count > OUTPUT_TILES_MOST) return output_tiles_damaged(at);
+    void *more = realloc(a->tiles, (size_t)(a->count + OUTPUT_TILES_ROWS) * sizeof *a->tiles);
     if (!more) return dm_fail_at(DM_E_FIT, at, "no memory for the checksums of its tiles");
     a->tiles = more;
-    DM_TRY(read_list(at, set, type, a, &end));
+    DM_TRY(output_tiles_read_list(at, set, type, a, &end));
   }
   return DM_OK;
 }
@@ -166,8 +174,8 @@ static dm_status read_in_child(const void *argument, void *result) {
   return set < 0 ? dm_h5_fail(DM_E_IO, at, "cannot be opened") : read_tiles(at, set, result);
 }
 
-static const void *tiles_of(const void *result, int64_t *bytes) {
-  const answer *a = result;
+static const void *output_tiles_of(const void *result, int64_t *bytes) {
+  const output_tiles_answer *a = result;
   *bytes = a->count * (int64_t)sizeof *a->tiles;
   return a->tiles;
 }
@@ -180,31 +188,32 @@ static bool is_sane(const dm_tile_record *t, const dm_dataset *c) {
 
 /* Checks that every tile is in C and that their areas add up to C. Overlapping tiles can pass this,
  * but then their checksums do not match. */
-static dm_status accept(const dm_dataset *c, const answer *a, const dm_tile_record *tiles,
-                        int64_t bytes) {
+static dm_status output_tiles_accept(const dm_dataset *c, const output_tiles_answer *a,
+                                     const dm_tile_record *tiles, int64_t bytes) {
   char hash[32];
   int64_t elements = 0;
-  if (a->count < 0 || a->count > MOST || a->count * (int64_t)sizeof *tiles != bytes)
-    return damaged(&c->at);
+  if (a->count < 0 || a->count > OUTPUT_TILES_MOST || a->count * (int64_t)sizeof *tiles != bytes)
+    return output_tiles_damaged(&c->at);
   for (int64_t i = 0; i < a->count; i++) {
-    if (!is_sane(&tiles[i], c)) return damaged(&c->at);
+    if (!is_sane(&tiles[i], c)) return output_tiles_damaged(&c->at);
     elements += tiles[i].rows * tiles[i].cols;
-    if (elements > c->rows * c->cols) return damaged(&c->at);
+    if (elements > c->rows * c->cols) return output_tiles_damaged(&c->at);
   }
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(tiles, a->count));
   const bool good = elements == c->rows * c->cols && strncmp(hash, a->hash, sizeof hash) == 0;
   const bool none = a->count == 0 && !a->hash[0];
-  return none || good ? DM_OK : damaged(&c->at);
+  return none || good ? DM_OK : output_tiles_damaged(&c->at);
 }
 
 dm_status dm_output_tiles_read(const dm_dataset *c, dm_tile_record **tiles, int64_t *count) {
-  answer a = {0};
-  dm_child_tail tail = {.of = tiles_of, .limit = MOST * (int64_t)sizeof **tiles};
+  output_tiles_answer a = {0};
+  dm_child_tail tail = {.of = output_tiles_of,
+                        .limit = OUTPUT_TILES_MOST * (int64_t)sizeof **tiles};
   *tiles = NULL;
   *count = 0;
   if (!c->at.dataset[0] || c->at.part[0]) return DM_OK; /* a NumPy file; a part of C */
   DM_TRY(dm_child_run_within(&c->at, 0.0, read_in_child, &c->at, &a, sizeof a, &tail));
-  dm_status status = accept(c, &a, tail.memory, tail.bytes);
+  dm_status status = output_tiles_accept(c, &a, tail.memory, tail.bytes);
   if (status) {
     free(tail.memory);
     return status;

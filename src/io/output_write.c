@@ -31,7 +31,7 @@ struct dm_output {
   dm_status outcome;
 };
 
-static dm_status open_part(const dm_output_file *file, int *fd) {
+static dm_status output_open_part(const dm_output_file *file, int *fd) {
   *fd = open(file->part, dm_file_writer_flags(file->way) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (*fd < 0) return dm_file_failed(&file->at, file->part, "opened");
   /* Held while the file is being written; --force of another run checks it. */
@@ -43,7 +43,7 @@ dm_status dm_output_open(const dm_output_file *file, dm_output **output) {
   dm_output *new;
   DM_TRY(dm_buffer_table(1, &new));
   new->file = *file;
-  dm_status status = open_part(file, &new->fd);
+  dm_status status = output_open_part(file, &new->fd);
   if (!status) status = dm_file_writer_open(new->fd, new->file.part, file->way, &new->writer);
   if (status) {
     if (new->fd >= 0) close(new->fd);
@@ -70,7 +70,7 @@ dm_status dm_output_choose_way(dm_output_file *file, dm_write_way wish, int writ
   return dm_write_way_choose(file->part, wish, writers, &file->way);
 }
 
-static dm_status check(const dm_output_file *file, int64_t row, int64_t col, dm_view view) {
+static dm_status output_check(const dm_output_file *file, int64_t row, int64_t col, dm_view view) {
   if (view.space == DM_HOST && view.dtype == file->dtype &&
       (view.col_stride == 1 || view.cols == 1) && row >= 0 && col >= 0 &&
       view.rows <= file->rows - row && view.cols <= file->cols - col)
@@ -88,7 +88,7 @@ static void hasten(const dm_output *output, int64_t row, int64_t col, dm_view vi
                          SYNC_FILE_RANGE_WRITE);
 }
 
-static int64_t place_of(const dm_output_file *file, int64_t row, int64_t col) {
+static int64_t output_place_of(const dm_output_file *file, int64_t row, int64_t col) {
   return file->offset + (row * file->cols + col) * dm_dtype_size(file->dtype);
 }
 
@@ -104,7 +104,8 @@ static dm_status write_plain(dm_output *output, int64_t row, int64_t col, dm_vie
   dm_batch batch;
   dm_batch_start(&batch, output->fd, true, file->part, NULL);
   for (int64_t i = 0; i < view.rows; i += height)
-    DM_TRY(dm_batch_add(&batch, dm_view_at(view, i, 0), bytes, place_of(file, row + i, col)));
+    DM_TRY(
+        dm_batch_add(&batch, dm_view_at(view, i, 0), bytes, output_place_of(file, row + i, col)));
   DM_TRY(dm_batch_flush(&batch));
   hasten(output, row, col, view);
   return DM_OK;
@@ -120,7 +121,7 @@ static int64_t rows_at_a_time(const dm_output *output, dm_view view) {
 
 dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view view) {
   const dm_output_file *file = &output->file;
-  DM_TRY(check(file, row, col, view));
+  DM_TRY(output_check(file, row, col, view));
   if (dm_view_is_empty(view)) return DM_OK;
   if (output->memory.base) {
     dm_copy(dm_view_sub(output->memory, row, col, view.rows, view.cols), view, false);
@@ -131,7 +132,7 @@ dm_status dm_output_write(dm_output *output, int64_t row, int64_t col, dm_view v
   if (height == 0) return write_plain(output, row, col, view);
   for (int64_t i = 0; i < view.rows; i += height)
     DM_TRY(dm_file_writer_bytes(&output->writer, dm_view_at(view, i, 0), bytes,
-                                place_of(file, row + i, col)));
+                                output_place_of(file, row + i, col)));
   return DM_OK;
 }
 
@@ -194,14 +195,14 @@ dm_status dm_output_close(dm_output *output) {
 /* ---- the commit of an output: attributes, sync, and the rename to its final name ---- */
 
 /* A commit of FILE, which gets its last temporary name first. */
-typedef struct commitment {
+typedef struct output_commitment {
   dm_output_file file;
-  const dm_completion *c;
-} commitment;
+  const dm_output_completion *c;
+} output_commitment;
 
-static dm_status complete(void *context, hid_t file, hid_t set) {
-  const commitment *one = context;
-  const dm_completion *c = one->c;
+static dm_status output_complete(void *context, hid_t file, hid_t set) {
+  const output_commitment *one = context;
+  const dm_output_completion *c = one->c;
   const dm_location *at = &one->file.at;
   for (int i = 0; i < c->provenance->count; i++)
     DM_TRY(dm_h5_write_text(at, set, c->provenance->list[i].name, c->provenance->list[i].text));
@@ -249,7 +250,7 @@ dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *ke
 }
 
 /* Compares SET, as a program would read it, with what was written. */
-static dm_status compare(const dm_location *at, const dm_completion *c, hid_t set) {
+static dm_status output_compare(const dm_location *at, const dm_output_completion *c, hid_t set) {
   DM_FREED dm_attributes *found = NULL;
   DM_TRY(dm_buffer_table(1, &found));
   DM_TRY(dm_h5_read_attributes(at, set, found));
@@ -265,11 +266,11 @@ static dm_status compare(const dm_location *at, const dm_completion *c, hid_t se
 }
 
 /* HDF5's metadata has no checksum, so it is read back before the file gets its name. */
-static dm_status read_again(const dm_output_file *file, const dm_completion *c) {
+static dm_status read_again(const dm_output_file *file, const dm_output_completion *c) {
   DM_H5_ALONE;
   DM_H5_HELD hid_t h5 = -1, set = -1;
   DM_TRY(open_made(file, H5F_ACC_RDONLY, &h5, &set));
-  return compare(&file->at, c, set);
+  return output_compare(&file->at, c, set);
 }
 
 static dm_status appeared(const dm_output_file *file) {
@@ -284,9 +285,9 @@ static dm_status give_name(const dm_output_file *file, bool force) {
   return appeared(file);
 }
 
-static dm_status finish(commitment *one, const dm_keepalive *keepalive) {
+static dm_status output_finish(output_commitment *one, const dm_keepalive *keepalive) {
   dm_output_file *file = &one->file;
-  if (one->c->provenance) DM_TRY(dm_output_edit(file, complete, one));
+  if (one->c->provenance) DM_TRY(dm_output_edit(file, output_complete, one));
   DM_TRY(dm_output_sync_made(file, keepalive));
   if (one->c->provenance) DM_TRY(read_again(file, one->c));
   DM_TRY(dm_output_take_rights(file));
@@ -309,7 +310,8 @@ static void remove_pairs(const dm_location *at) {
   }
 }
 
-static dm_status publish(const dm_output_file *file, const dm_completion *c, bool *named) {
+static dm_status output_publish(const dm_output_file *file, const dm_output_completion *c,
+                                bool *named) {
   struct stat info;
   if (!c->force && lstat(file->at.file, &info) == 0) return appeared(file);
   if (c->unrecorded && c->journal) DM_TRY(dm_journal_remove(c->journal));
@@ -326,16 +328,16 @@ static void take_back(dm_output_file *new, const dm_output_file *before) {
   if (strcmp(before->part, new->part) != 0) dm_status_free(dm_output_name_again(new));
 }
 
-dm_status dm_output_commit(const dm_output_file *file, const dm_completion *completion,
+dm_status dm_output_commit(const dm_output_file *file, const dm_output_completion *completion,
                            const dm_keepalive *keepalive, bool *named) {
-  commitment one = {*file, completion};
+  output_commitment one = {*file, completion};
   int folder;
   *named = false;
   /* Opened now: once C has its name, only the sync can still fail. */
   DM_TRY(dm_folder_open(&file->at, &folder));
   dm_status status = dm_output_take_new_name(&one.file, folder);
-  if (!status) status = finish(&one, keepalive);
-  if (!status) status = publish(&one.file, completion, named);
+  if (!status) status = output_finish(&one, keepalive);
+  if (!status) status = output_publish(&one.file, completion, named);
   if (!*named) take_back(&one.file, file);
   if (*named)
     status = dm_hint(dm_folder_sync(&file->at, folder),

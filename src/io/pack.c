@@ -28,7 +28,7 @@ dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
 
 /* Moves the chunks of C from the contiguous file to the chunked one, and reads them back for
  * comparison. */
-typedef struct packing {
+typedef struct pack_packing {
   const dm_output_file *from;
   dm_output_file *to;
   const dm_output_form *form;
@@ -41,26 +41,26 @@ typedef struct packing {
   int64_t entry_rows;                  /* rows of C in an entry of the batch */
   int64_t down, across, chunks, bytes; /* numbers of chunks of an entry, of all; bytes of one */
   uint64_t *sums;                      /* checksum of each chunk */
-} packing;
+} pack_packing;
 
 /* Bytes of all chunks under way, unless a single chunk is larger. */
-enum { LIMIT = 1 << 28 };
+enum { PACK_LIMIT = 1 << 28 };
 
-static const double patience = 0.25; /* seconds between two checks */
+static const double pack_patience = 0.25; /* seconds between two checks */
 
 /* One chunk under way. */
-typedef struct slot {
+typedef struct pack_slot {
   dm_pool_task task; /* first */
-  packing *packing;
+  pack_packing *packing;
   int64_t number;
   dm_chunk_place place;
   void *packed;
   int64_t stored;
   uint32_t skipped;
   bool done; /* guarded by the pool's lock */
-} slot;
+} pack_slot;
 
-static dm_status open_pool(packing *p, int threads) {
+static dm_status open_pool(pack_packing *p, int threads) {
   const dm_output_form *form = p->form;
   int64_t size = dm_dtype_size(p->from->dtype);
   p->entry_rows = p->from->rows / dm_leads_entries(&form->leads);
@@ -75,19 +75,19 @@ static dm_status open_pool(packing *p, int threads) {
   if (form->zstd > 0) p->filter.step[p->filter.count++] = DM_STEP_CODEC;
   p->chunks = dm_leads_entries(&form->leads) * p->down * p->across;
   DM_TRY(dm_buffer_table(p->chunks, &p->sums));
-  return dm_pool_open(threads, LIMIT, &p->pool);
+  return dm_pool_open(threads, PACK_LIMIT, &p->pool);
 }
 
 /* Rows of a chunk inside of its entry. */
-static int64_t rows_of(const packing *p, const dm_chunk_place *place) {
+static int64_t pack_rows_of(const pack_packing *p, const dm_chunk_place *place) {
   return dm_min(p->form->chunk_rows, p->entry_rows - place->row % p->entry_rows);
 }
 
 /* Reads a chunk's part of the matrix from the contiguous file; the rest of DATA is zero. */
-static dm_status read_rows(const packing *p, const dm_chunk_place *place, char *data) {
+static dm_status read_rows(const pack_packing *p, const dm_chunk_place *place, char *data) {
   const dm_output_file *from = p->from;
   int64_t size = dm_dtype_size(from->dtype);
-  int64_t rows = rows_of(p, place);
+  int64_t rows = pack_rows_of(p, place);
   int64_t cols = dm_min(p->form->chunk_cols, from->cols - place->col);
   if (rows * cols * size < p->bytes) memset(data, 0, (size_t)p->bytes);
   dm_batch batch;
@@ -99,13 +99,13 @@ static dm_status read_rows(const packing *p, const dm_chunk_place *place, char *
 }
 
 /* The view of a chunk's DATA that is inside the matrix. */
-static dm_view elements_of(const packing *p, const dm_chunk_place *place, void *data) {
-  return dm_view_strided(data, p->from->dtype, DM_HOST, rows_of(p, place),
+static dm_view pack_elements_of(const pack_packing *p, const dm_chunk_place *place, void *data) {
+  return dm_view_strided(data, p->from->dtype, DM_HOST, pack_rows_of(p, place),
                          dm_min(p->form->chunk_cols, p->from->cols - place->col),
                          p->form->chunk_cols);
 }
 
-static dm_status finish(slot *s) {
+static dm_status pack_finish(pack_slot *s) {
   dm_pool_lock(s->packing->pool);
   s->done = true;
   dm_pool_unlock(s->packing->pool);
@@ -114,39 +114,39 @@ static dm_status finish(slot *s) {
 
 /* Task: reads a chunk's rows and packs them. */
 static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
-  slot *s = (slot *)task;
-  const packing *p = s->packing;
+  pack_slot *s = (pack_slot *)task;
+  const pack_packing *p = s->packing;
   for (int i = 0; i < 2; i++)
     DM_TRY(dm_scratch_grow(scratch, i, dm_chunk_filter_room(&p->filter, p->bytes)));
   DM_TRY(read_rows(p, &s->place, scratch->memory[0]));
-  dm_tile_sums_add(p->tiles, elements_of(p, &s->place, scratch->memory[0]), s->place.row,
+  dm_tile_sums_add(p->tiles, pack_elements_of(p, &s->place, scratch->memory[0]), s->place.row,
                    s->place.col);
   p->sums[s->number] = XXH3_64bits(scratch->memory[0], (size_t)p->bytes);
   DM_TRY(dm_chunk_filter_apply(&p->filter, (int)dm_max(p->form->deflate, p->form->zstd),
                                scratch->memory[0], p->bytes, scratch->memory[1], s->packed,
                                &s->stored, &s->skipped));
-  return finish(s);
+  return pack_finish(s);
 }
 
 /* Task: unpacks a chunk of the new file and compares it with what was packed. */
 static dm_status compare_chunk(dm_pool_task *task, dm_scratch *scratch) {
-  slot *s = (slot *)task;
-  const packing *p = s->packing;
+  pack_slot *s = (pack_slot *)task;
+  const pack_packing *p = s->packing;
   DM_TRY(dm_reader_unpack(p->reader, &s->place, scratch));
   if (XXH3_64bits(scratch->memory[0], (size_t)p->bytes) != p->sums[s->number])
     return dm_fail_at(DM_E_IO, &p->to->at,
                       "the chunk at (%lld, %lld) of '%s' is not what was written",
                       (long long)s->place.row, (long long)s->place.col, p->to->part);
-  return finish(s);
+  return pack_finish(s);
 }
 
-static dm_status wait_for(slot *s) {
+static dm_status pack_wait_for(pack_slot *s) {
   dm_pool *pool = s->packing->pool;
   for (bool done = false; !done;) {
     dm_pool_help(pool);
     DM_TRY(dm_pool_error(pool));
     dm_pool_lock(pool);
-    if (!s->done) dm_pool_wait(pool, patience);
+    if (!s->done) dm_pool_wait(pool, pack_patience);
     done = s->done;
     dm_pool_unlock(pool);
   }
@@ -154,13 +154,13 @@ static dm_status wait_for(slot *s) {
 }
 
 /* Announces the rows of the next chunks to the kernel. */
-static void announce_rows(const packing *p, int64_t row) {
+static void announce_rows(const pack_packing *p, int64_t row) {
   int64_t row_bytes = p->from->cols * dm_dtype_size(p->from->dtype);
   (void)posix_fadvise(p->from->made, p->from->offset + row * row_bytes,
                       p->form->chunk_rows * row_bytes, POSIX_FADV_WILLNEED); /* a hint */
 }
 
-static dm_status begin(packing *p, slot *s, int64_t number) {
+static dm_status pack_begin(pack_packing *p, pack_slot *s, int64_t number) {
   s->number = number;
   s->done = false;
   const int64_t line = number / p->across;
@@ -174,8 +174,8 @@ static dm_status begin(packing *p, slot *s, int64_t number) {
 }
 
 /* Only the caller's thread uses HDF5. */
-static dm_status end(packing *p, slot *s) {
-  DM_TRY(wait_for(s));
+static dm_status pack_end(pack_packing *p, pack_slot *s) {
+  DM_TRY(pack_wait_for(s));
   if (p->reader) return DM_OK;
   hsize_t offset[DM_AXES];
   const dm_leads *leads = &p->form->leads;
@@ -190,27 +190,28 @@ static dm_status end(packing *p, slot *s) {
 }
 
 /* Processes all chunks in order, COUNT of them at a time. */
-static dm_status turn(packing *p, slot *slots, int64_t count) {
+static dm_status pack_turn(pack_packing *p, pack_slot *slots, int64_t count) {
   const int64_t chunks = p->chunks;
   for (int64_t number = 0; number < chunks + count; number++) {
-    slot *s = &slots[number % count];
-    if (number >= count && number - count < chunks) DM_TRY(end(p, s));
-    if (number < chunks) DM_TRY(begin(p, s, number));
+    pack_slot *s = &slots[number % count];
+    if (number >= count && number - count < chunks) DM_TRY(pack_end(p, s));
+    if (number < chunks) DM_TRY(pack_begin(p, s, number));
   }
   return DM_OK;
 }
 
-static dm_status run(packing *p, dm_status (*work)(dm_pool_task *, dm_scratch *)) {
+static dm_status pack_run(pack_packing *p, dm_status (*work)(dm_pool_task *, dm_scratch *)) {
   const int64_t room = dm_chunk_filter_room(&p->filter, p->bytes);
-  const int64_t count = dm_max(1, dm_min(2 * dm_max(1, dm_pool_threads(p->pool)), LIMIT / room));
-  slot *slots;
+  const int64_t count =
+      dm_max(1, dm_min(2 * dm_max(1, dm_pool_threads(p->pool)), PACK_LIMIT / room));
+  pack_slot *slots;
   DM_TRY(dm_buffer_table(count, &slots));
   dm_status status = DM_OK;
   for (int64_t i = 0; i < count && !status; i++) {
-    slots[i] = (slot){.task = {.run = work, .bytes = 2 * room}, .packing = p};
+    slots[i] = (pack_slot){.task = {.run = work, .bytes = 2 * room}, .packing = p};
     if (!p->reader) status = dm_buffer_alloc(room, &slots[i].packed);
   }
-  if (!status) status = turn(p, slots, count);
+  if (!status) status = pack_turn(p, slots, count);
   if (status) { /* no thread uses the slots any more */
     dm_pool_close(p->pool);
     p->pool = NULL;
@@ -223,15 +224,15 @@ static dm_status run(packing *p, dm_status (*work)(dm_pool_task *, dm_scratch *)
 /* ---- the file ---- */
 
 static dm_status write_chunks(void *context, hid_t file, hid_t set) {
-  packing *p = context;
+  pack_packing *p = context;
   (void)file;
   p->set = set;
-  DM_TRY(run(p, pack_chunk));
+  DM_TRY(pack_run(p, pack_chunk));
   return dm_tile_sums_compare(p->tiles, p->from->part);
 }
 
 /* The dataset that an inspection of PACKED would find, before PACKED has its name. */
-static dm_status dataset_of(const packing *p, dm_dataset *dataset) {
+static dm_status pack_dataset_of(const pack_packing *p, dm_dataset *dataset) {
   const dm_output_file *packed = p->to;
   const dm_output_form *form = p->form;
   *dataset = (dm_dataset){.at = packed->at,
@@ -259,11 +260,11 @@ static dm_status dataset_of(const packing *p, dm_dataset *dataset) {
   return dm_dataset_identify(dataset);
 }
 
-static dm_status compare_chunks(packing *p) {
+static dm_status compare_chunks(pack_packing *p) {
   dm_dataset dataset;
-  DM_TRY(dataset_of(p, &dataset));
+  DM_TRY(pack_dataset_of(p, &dataset));
   dm_status status = dm_reader_open(&dataset, DM_DTYPE_NONE, &p->reader);
-  if (!status) status = run(p, compare_chunk);
+  if (!status) status = pack_run(p, compare_chunk);
   dm_reader_close(p->reader);
   p->reader = NULL;
   /* Readers report unreadable files as wrong input, but this file was just written. */
@@ -271,7 +272,7 @@ static dm_status compare_chunks(packing *p) {
   return status;
 }
 
-static dm_status write_and_compare(packing *p, int threads) {
+static dm_status write_and_compare(pack_packing *p, int threads) {
   DM_TRY(open_pool(p, threads));
   DM_TRY(dm_output_edit(p->to, write_chunks, p));
   DM_TRY(dm_output_sync_made(p->to, p->keepalive));
@@ -288,7 +289,7 @@ static dm_status make_structure(void *context, dm_output_file *to) {
   return status;
 }
 
-static dm_status pack_into(packing *p, int threads) {
+static dm_status pack_into(pack_packing *p, int threads) {
   dm_output_form form = *p->form;
   DM_TRY(dm_output_fill(p->to, p->from, p->from, make_structure, &form));
   dm_status status = write_and_compare(p, threads);
@@ -300,7 +301,7 @@ static dm_status pack_into(packing *p, int threads) {
 
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
                   dm_tile_sums *sums, const dm_keepalive *keepalive, dm_output_file *packed) {
-  packing p = {
+  pack_packing p = {
       .from = file, .to = packed, .form = form, .keepalive = keepalive, .tiles = sums, .set = -1};
   dm_status status = pack_into(&p, threads);
   if (status && !status->hint[0])

@@ -52,7 +52,7 @@ static bool trim(dm_pool *pool, const dm_pool_task *next, dm_scratch *scratch) {
   return true;
 }
 
-static dm_pool_task *take(dm_pool *pool) {
+static dm_pool_task *pool_take(dm_pool *pool) {
   dm_pool_task *task = pool->first;
   if (!task || pool->error || pool->closing) return NULL;
   const int64_t lent = pool->held ? pool->more - *pool->held : 0;
@@ -66,7 +66,7 @@ static dm_pool_task *take(dm_pool *pool) {
 }
 
 /* Called with the lock held; releases it while the task runs. */
-static void run(dm_pool *pool, dm_pool_task *task, dm_scratch *scratch) {
+static void pool_run(dm_pool *pool, dm_pool_task *task, dm_scratch *scratch) {
   int64_t bytes = task->bytes; /* the task may be freed when it has run */
   pthread_mutex_unlock(&pool->lock);
   dm_status status = task->run(task, scratch);
@@ -79,15 +79,15 @@ static void run(dm_pool *pool, dm_pool_task *task, dm_scratch *scratch) {
   if (pool->first) pthread_cond_signal(&pool->posted);
 }
 
-static void *work(void *argument) {
+static void *pool_work(void *argument) {
   dm_pool *pool = argument;
   dm_scratch scratch = {{NULL, NULL}, {0, 0}};
   pthread_mutex_lock(&pool->lock);
   while (!pool->closing) {
-    dm_pool_task *task = take(pool);
+    dm_pool_task *task = pool_take(pool);
     const bool released = trim(pool, task, &scratch);
     if (task)
-      run(pool, task, &scratch);
+      pool_run(pool, task, &scratch);
     else if (!released)
       pthread_cond_wait(&pool->posted, &pool->lock);
   }
@@ -97,7 +97,7 @@ static void *work(void *argument) {
 }
 
 /* The main thread handles signals. */
-static dm_status start(dm_pool *pool, int threads) {
+static dm_status pool_start(dm_pool *pool, int threads) {
   sigset_t all, before;
   DM_TRY(dm_buffer_table(threads, &pool->thread));
   sigfillset(&all);
@@ -105,7 +105,7 @@ static dm_status start(dm_pool *pool, int threads) {
     return dm_fail(DM_E_BUG, "signals cannot be blocked");
   int failed = 0;
   while (pool->threads < threads && !failed) {
-    failed = pthread_create(&pool->thread[pool->threads], NULL, work, pool);
+    failed = pthread_create(&pool->thread[pool->threads], NULL, pool_work, pool);
     if (!failed) pool->threads++;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -114,7 +114,7 @@ static dm_status start(dm_pool *pool, int threads) {
                  "limits such as ulimit -v, -d and -u are too low");
 }
 
-static dm_status prepare(dm_pool *pool) {
+static dm_status pool_prepare(dm_pool *pool) {
   pthread_condattr_t monotonic;
   if (pthread_condattr_init(&monotonic)) return dm_fail(DM_E_FIT, "no condition for threads");
   bool bad = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) ||
@@ -129,12 +129,12 @@ dm_status dm_pool_open(int threads, int64_t limit, dm_pool **pool) {
   DM_TRY(dm_buffer_table(1, &new));
   new->limit = limit;
   new->small = limit / dm_max(1, threads);
-  dm_status status = prepare(new);
+  dm_status status = pool_prepare(new);
   if (status) {
     free(new);
     return status;
   }
-  if (threads > 0) status = start(new, threads);
+  if (threads > 0) status = pool_start(new, threads);
   if (status) {
     dm_pool_close(new);
     return status;
@@ -192,8 +192,8 @@ void dm_pool_post(dm_pool *pool, dm_pool_task *task) {
 void dm_pool_help(dm_pool *pool) {
   if (pool->threads > 0) return;
   pthread_mutex_lock(&pool->lock);
-  dm_pool_task *task = take(pool);
-  if (task) run(pool, task, &pool->own);
+  dm_pool_task *task = pool_take(pool);
+  if (task) pool_run(pool, task, &pool->own);
   (void)trim(pool, pool->first, &pool->own);
   pthread_mutex_unlock(&pool->lock);
 }

@@ -13,7 +13,7 @@
 #include "core/copy.h"
 #include "core/wide_vectors.h"
 
-enum { ROUNDED = 256, NARROW = 32 };
+enum { ROUNDED = 256, READ_NARROW = 32 };
 
 void dm_reader_prepare(dm_reader *r, const dm_dataset *dataset, dm_dtype as) {
   const bool empty = dm_dataset_is_empty(dataset);
@@ -122,20 +122,21 @@ static bool ends_within(dm_line line, int64_t count, int64_t size) {
 }
 
 dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, const dm_view *views,
-                        int64_t count, bool conjugate, dm_request *request) {
+                        int64_t count, bool conjugate, dm_read_request *request) {
   const dm_dataset *d = &reader->dataset;
   const bool turned = d->by_columns;
   int64_t down = count > 0 ? views[0].rows : 0, right = 0;
   for (int64_t i = 0; i < count; i++) right += views[i].cols;
-  *request = (dm_request){.part = {.rows = turned ? right : down, .cols = turned ? down : right},
-                          .rows = turned ? cols : rows,
-                          .cols = turned ? rows : cols,
-                          .views = views,
-                          .count = count,
-                          .conjugate = conjugate,
-                          .turned = turned,
-                          .row = rows.first,
-                          .col = cols.first};
+  *request =
+      (dm_read_request){.part = {.rows = turned ? right : down, .cols = turned ? down : right},
+                        .rows = turned ? cols : rows,
+                        .cols = turned ? rows : cols,
+                        .views = views,
+                        .count = count,
+                        .conjugate = conjugate,
+                        .turned = turned,
+                        .row = rows.first,
+                        .col = cols.first};
   bool fits = ends_within(request->rows, request->part.rows, d->rows) &&
               ends_within(request->cols, request->part.cols, d->cols);
   for (int64_t i = 0; i < count && fits; i++)
@@ -186,11 +187,11 @@ static void note_beyond(const dm_reader *reader, dm_view dst, dm_view src) {
 
 /* Rows so short that loops go along columns. */
 static bool is_tall(dm_view view) {
-  return view.cols <= NARROW && view.rows > view.cols;
+  return view.cols <= READ_NARROW && view.rows > view.cols;
 }
 
 /* DST = SRC, or its conjugate. */
-static void copy(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
+static void read_copy(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
   const bool narrower = dm_dtype_largest(src.dtype) > dm_dtype_largest(dst.dtype);
   dm_copy(dst, src, conjugate);
   if (is_tall(src)) {
@@ -203,7 +204,7 @@ static void copy(const dm_reader *reader, dm_view dst, dm_view src, bool conjuga
 }
 
 /* DST = SRC, first rounded to the reader's types THROUGH and AS. */
-static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
+static void read_convert(const dm_reader *reader, dm_view dst, dm_view src, bool conjugate) {
   double few[2][2 * ROUNDED];
   dm_dtype types[2], last = src.dtype;
   int count = 0;
@@ -212,7 +213,7 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
   if (reader->as != last) types[count++] = last = reader->as;
   if (count > 0 && last == dst.dtype) count--;
   if (count == 0) {
-    copy(reader, dst, src, conjugate);
+    read_copy(reader, dst, src, conjugate);
     return;
   }
   if (is_tall(src)) {
@@ -225,16 +226,16 @@ static void convert(const dm_reader *reader, dm_view dst, dm_view src, bool conj
       dm_view from = dm_view_sub(src, row, col, 1, part);
       for (int i = 0; i < count; i++) {
         const dm_view rounded = dm_view_row_major(few[i], types[i], 1, part);
-        copy(reader, rounded, from, false);
+        read_copy(reader, rounded, from, false);
         from = rounded;
       }
-      copy(reader, dm_view_sub(dst, row, col, 1, part), from, conjugate);
+      read_copy(reader, dm_view_sub(dst, row, col, 1, part), from, conjugate);
     }
   }
 }
 
 /* Rounds COUNT values to TYPE. */
-static void round_to(dm_dtype type, double *values, int64_t count) {
+static void read_round_to(dm_dtype type, double *values, int64_t count) {
   double few[2 * ROUNDED];
   if (type == DM_DTYPE_NONE) return;
   dm_store_wide(few, type, 1, values, count);
@@ -292,14 +293,14 @@ static void load_meaning(const dm_reader *reader, dm_view line, int64_t place, i
 static void center_values(const dm_reader *reader, const dm_centering *c, int64_t row, int64_t col,
                           bool turned, dm_dtype to, bool are_complex, int64_t count,
                           double *values) {
-  round_to(reader->through, values, count);
+  read_round_to(reader->through, values, count);
   dm_centering_apply(c, row, col, turned, values, are_complex, count);
-  if (reader->as != to) round_to(reader->as, values, count);
+  if (reader->as != to) read_round_to(reader->as, values, count);
 }
 
 /* INTO = LINE, elements of a row, or of a column if DOWN, from (row, col) of the request on, as
  * interpret() does. At most ROUNDED elements. */
-static void interpret_line(const dm_reader *reader, const dm_request *request, dm_view into,
+static void interpret_line(const dm_reader *reader, const dm_read_request *request, dm_view into,
                            dm_view line, int64_t row, int64_t col, bool down) {
   const dm_dataset *d = &reader->dataset;
   const bool exact = d->centering || (!d->meaning.packed && reader->as == d->meaning.type);
@@ -318,15 +319,15 @@ static void interpret_line(const dm_reader *reader, const dm_request *request, d
                   request->col + (turned ? below : right), turned != down, into.dtype, is_complex,
                   line.cols, values);
   if (exact)
-    copy(reader, into, read, request->conjugate);
+    read_copy(reader, into, read, request->conjugate);
   else
-    convert(reader, into, read, request->conjugate);
+    read_convert(reader, into, read, request->conjugate);
 }
 
 /* ---- short rows that lie one after the other ---- */
 
 /* How many rows of STORED, for DST, are centered as one line; 0: none. */
-static int64_t rows_of_line(const dm_reader *reader, const dm_request *request, dm_view dst,
+static int64_t rows_of_line(const dm_reader *reader, const dm_read_request *request, dm_view dst,
                             dm_view stored) {
   const dm_centering *c = reader->dataset.centering;
   const bool along = c && (c->lines == DM_ROW_LINES) == request->turned && !c->weight;
@@ -345,7 +346,7 @@ static void repeat_numbers(const double **numbers, int64_t first, int64_t rows, 
 }
 
 /* As interpret(), EACH rows at a time; returns how many were done. */
-static int64_t interpret_rows(const dm_reader *reader, const dm_request *request, dm_view dst,
+static int64_t interpret_rows(const dm_reader *reader, const dm_read_request *request, dm_view dst,
                               dm_view stored, int64_t col, int64_t each) {
   const int64_t first = (request->turned ? request->row : request->col) + col - request->part.col;
   const int64_t cols = stored.cols, count = each * cols, lines = stored.rows / each;
@@ -361,7 +362,7 @@ static int64_t interpret_rows(const dm_reader *reader, const dm_request *request
   for (int64_t i = 0; i < lines; i++) {
     dm_load_wide(values, dm_view_at(from, i, 0), from.dtype, 1, count);
     center_values(reader, &c, 0, 0, request->turned, dst.dtype, false, count, values);
-    copy(reader, dm_view_sub(to, i, 0, 1, count), read, false);
+    read_copy(reader, dm_view_sub(to, i, 0, 1, count), read, false);
   }
   return lines * each;
 }
@@ -370,8 +371,8 @@ static int64_t interpret_rows(const dm_reader *reader, const dm_request *request
 
 /* The same for STORED, which is at (row, col) of the request, in f64: its numbers have a meaning,
  * or the matrix is centered, before it is rounded to the type AS. */
-static void interpret(const dm_reader *reader, const dm_request *request, dm_view dst,
-                      dm_view stored, int64_t row, int64_t col) {
+static void read_interpret(const dm_reader *reader, const dm_read_request *request, dm_view dst,
+                           dm_view stored, int64_t row, int64_t col) {
   const int64_t each = rows_of_line(reader, request, dst, stored);
   const int64_t done = each > 1 ? interpret_rows(reader, request, dst, stored, col, each) : 0;
   row += done;
@@ -393,7 +394,7 @@ static void interpret(const dm_reader *reader, const dm_request *request, dm_vie
   }
 }
 
-bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
+bool dm_request_common(const dm_read_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col) {
   const dm_view whole = dm_request_view(request, i);
   const int64_t top = request->part.row + (request->turned ? *before : 0);
@@ -408,7 +409,7 @@ bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle 
   return true;
 }
 
-void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
+void dm_reader_spread(const dm_reader *reader, const dm_read_request *request, dm_view staged,
                       int64_t row, int64_t col) {
   const dm_rectangle piece = {row, col, staged.rows, staged.cols};
   int64_t before = 0, top, left;
@@ -417,9 +418,9 @@ void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_vie
     if (dm_request_common(request, i, &piece, &before, &view, &top, &left)) {
       const dm_view part = dm_view_sub(staged, top - row, left - col, view.rows, view.cols);
       if (reader->dataset.centering || reader->missed)
-        interpret(reader, request, view, part, top, left);
+        read_interpret(reader, request, view, part, top, left);
       else
-        convert(reader, view, part, request->conjugate);
+        read_convert(reader, view, part, request->conjugate);
     }
 }
 

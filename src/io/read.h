@@ -30,10 +30,10 @@ void dm_reader_share_threads(dm_reader *reader, struct dm_file_queue *ahead);
 bool dm_reader_is_by_columns(const dm_reader *reader);
 
 /* Rows of a dataset from ROW on. */
-typedef struct dm_band {
+typedef struct dm_read_band {
   int64_t row;
   dm_view view;
-} dm_band;
+} dm_read_band;
 
 /* Whether the file stores the elements as DTYPE without need for conversion; or each source of a
  * virtual dataset some of its rows, LEAST on average. */
@@ -42,7 +42,7 @@ bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype, int64_t least);
 /* Maps such a dataset as a whole, read-only: *bands, all rows in order, are valid until the reader
  * is closed. *count is 0 if the system does not map it. The pages are in memory, but if a file is
  * truncated meanwhile, SIGBUS ends the process. */
-void dm_reader_map(dm_reader *reader, const dm_band **bands, int64_t *count);
+void dm_reader_map(dm_reader *reader, const dm_read_band **bands, int64_t *count);
 
 /* Counts BYTES of the mapping as read. */
 void dm_reader_note(dm_reader *reader, int64_t bytes);

@@ -122,7 +122,7 @@ static void fill_chunk(const dm_reader *reader, void *data) {
     memcpy(at, reader->chunks->fill, size);
 }
 
-dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_request *request) {
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_read_request *request) {
   const dm_axes *axes = &reader->chunks->axes;
   const dm_rectangle *part = &request->part;
   dm_rectangle of = {0};
@@ -135,7 +135,7 @@ dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_request *requ
 }
 
 /* RUN's part of REQUEST along SIDE: *from and *count in the request; false: it has none. */
-static bool in_run(const dm_request *request, int side, const dm_stretch *run, int64_t *from,
+static bool in_run(const dm_read_request *request, int side, const dm_stretch *run, int64_t *from,
                    int64_t *count) {
   *from = side == 0 ? request->part.row : request->part.col;
   *count = side == 0 ? request->part.rows : request->part.cols;
@@ -143,7 +143,7 @@ static bool in_run(const dm_request *request, int side, const dm_stretch *run, i
   return *count > 0;
 }
 
-bool dm_reader_chunk_has(const dm_reader *reader, const dm_request *request, int side,
+bool dm_reader_chunk_has(const dm_reader *reader, const dm_read_request *request, int side,
                          int64_t number) {
   const dm_side axes = dm_axes_side(&reader->chunks->axes, side);
   int64_t from, count;
@@ -221,7 +221,7 @@ static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *plac
                     (long long)place->row, (long long)place->col);
 }
 
-static void exchange(dm_scratch *scratch) {
+static void read_exchange(dm_scratch *scratch) {
   void *memory = scratch->memory[0];
   const int64_t bytes = scratch->bytes[0];
   scratch->memory[0] = scratch->memory[1];
@@ -231,7 +231,7 @@ static void exchange(dm_scratch *scratch) {
 }
 
 /* Takes the numbers out of the elements of a chunk. */
-static dm_status take_numbers(const dm_reader *reader, dm_scratch *scratch) {
+static dm_status read_take_numbers(const dm_reader *reader, dm_scratch *scratch) {
   const dm_dataset *d = &reader->dataset;
   const int64_t each = dm_dataset_each(d), count = d->chunk_rows * d->chunk_cols / each;
   const int64_t bytes = each * dm_dtype_size(d->dtype);
@@ -240,7 +240,7 @@ static dm_status take_numbers(const dm_reader *reader, dm_scratch *scratch) {
   if (!dm_compound_gather(&d->compound, dm_dtype_real(d->dtype), scratch->memory[0],
                           d->compound.bytes, count, 0, reals, scratch->memory[1], bytes))
     return dm_reader_inexact(reader);
-  exchange(scratch);
+  read_exchange(scratch);
   return DM_OK;
 }
 
@@ -274,7 +274,7 @@ dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
     DM_TRY(read_stored(reader, place, scratch->memory[0], &skipped));
     DM_TRY(undo_filters(reader, place, skipped, scratch));
   }
-  if (d->compound.apart) DM_TRY(take_numbers(reader, scratch));
+  if (d->compound.apart) DM_TRY(read_take_numbers(reader, scratch));
   if (d->swapped) dm_swap_bytes(scratch->memory[0], d->dtype, d->chunk_rows * d->chunk_cols);
   return DM_OK;
 }
@@ -297,8 +297,8 @@ static dm_view steps_of(dm_view view, int64_t row, int64_t rows, int64_t row_ste
   return part;
 }
 
-int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_request *request, int64_t number,
-                               void *data) {
+int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_read_request *request,
+                               int64_t number, void *data) {
   const dm_dataset *d = &reader->dataset;
   const struct dm_chunks *c = reader->chunks;
   const dm_side down = dm_axes_side(&c->axes, 0), right = dm_axes_side(&c->axes, 1);

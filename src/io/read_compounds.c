@@ -8,9 +8,9 @@
 enum { RECORDS_READ = 1 << 20 };
 
 /* Numbers FIRST, FIRST + STEP, ... of a row, COUNT of them. */
-typedef struct taken {
+typedef struct read_taken {
   int64_t first, step, count;
-} taken;
+} read_taken;
 
 typedef struct records {
   const dm_dataset *d;
@@ -29,8 +29,8 @@ dm_status dm_reader_inexact(const dm_reader *reader) {
 
 /* The numbers of ROWS rows, AWAY records apart, from those records on that begin at MEMORY with
  * record number FIRST: their first one is number PLACE of all. */
-static void take_rows(records *r, const char *memory, int64_t first, int64_t place, int64_t rows,
-                      int64_t away, taken t, char *to) {
+static void read_take_rows(records *r, const char *memory, int64_t first, int64_t place,
+                           int64_t rows, int64_t away, read_taken t, char *to) {
   const int64_t bytes = r->d->compound.bytes, size = dm_dtype_size(r->d->dtype);
   for (int64_t i = 0, some; i < t.count; i += some) {
     const int64_t at = place + i * t.step, inside = at % r->each;
@@ -60,7 +60,7 @@ dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_line down, int64
   records r = {d, dm_dataset_each(d), dm_dtype_is_complex(d->dtype) ? 2 : 1,
                dm_dtype_real(d->dtype), true};
   if (rows == 0 || cols == 0) return DM_OK;
-  const taken t = {right.first, right.step, cols};
+  const read_taken t = {right.first, right.step, cols};
   const int64_t last = dm_line_at(right, cols - 1), apart = down.step * d->cols;
   const int64_t width = ((last - right.first) / r.each + 2) * d->compound.bytes;
   const int64_t row = (apart / r.each + 1) * d->compound.bytes;
@@ -76,10 +76,11 @@ dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_line down, int64
     char *to = (char *)memory + i * cols * dm_dtype_size(d->dtype);
     DM_TRY(dm_scratch_grow(scratch, 1, (end - from) * d->compound.bytes));
     DM_TRY(load_records(reader, from, end - from, scratch->memory[1]));
-    if (alike > 0) take_rows(&r, scratch->memory[1], from, place + right.first, some, alike, t, to);
+    if (alike > 0)
+      read_take_rows(&r, scratch->memory[1], from, place + right.first, some, alike, t, to);
     for (int64_t j = 0; j < some && alike == 0; j++)
-      take_rows(&r, scratch->memory[1], from, place + j * apart + right.first, 1, 1, t,
-                to + j * cols * dm_dtype_size(d->dtype));
+      read_take_rows(&r, scratch->memory[1], from, place + j * apart + right.first, 1, 1, t,
+                     to + j * cols * dm_dtype_size(d->dtype));
   }
   return r.exact ? DM_OK : dm_reader_inexact(reader);
 }

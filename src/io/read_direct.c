@@ -25,19 +25,19 @@ dm_status dm_dataset_identify(dm_dataset *dataset) {
   return DM_OK;
 }
 
-static dm_status changed(const dm_dataset *dataset) {
+static dm_status read_changed(const dm_dataset *dataset) {
   return dm_hint(dm_fail_at(DM_E_IO, &dataset->at, "changed since it was inspected"),
                  "is another program writing it, or do the nodes see different file systems?");
 }
 
-static dm_status compare(const dm_dataset *dataset, const struct stat *info) {
+static dm_status read_compare(const dm_dataset *dataset, const struct stat *info) {
   /* Not the device: every node of a cluster numbers its mounts itself. */
   const bool same = S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode;
   if (same && dataset->swmr && (int64_t)info->st_size >= dataset->file_bytes) return DM_OK;
   if (same && (int64_t)info->st_size == dataset->file_bytes &&
       modified_of(info) == dataset->modified_ns)
     return DM_OK;
-  return changed(dataset);
+  return read_changed(dataset);
 }
 
 /* The same for all files of an array of Zarr. */
@@ -53,13 +53,13 @@ static dm_status compare_zarr(const dm_dataset *d) {
   return now->inode == d->inode && now->file_bytes == d->file_bytes &&
                  now->modified_ns == d->modified_ns
              ? DM_OK
-             : changed(d);
+             : read_changed(d);
 }
 
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
   struct stat info;
   if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
-  return compare(dataset, &info);
+  return read_compare(dataset, &info);
 }
 
 static dm_status unchanged(const dm_dataset *dataset) {
@@ -69,7 +69,7 @@ static dm_status unchanged(const dm_dataset *dataset) {
   if (dataset->zarr) return compare_zarr(dataset);
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
-  return compare(dataset, &info);
+  return read_compare(dataset, &info);
 }
 
 dm_status dm_dataset_unchanged(const dm_dataset *dataset) {
@@ -109,12 +109,12 @@ void dm_reader_give_file(const dm_reader *reader) {
   if (reader->fd < 0) dm_sources_give(reader->owner, reader->number);
 }
 
-static int64_t offset_of(const dm_dataset *d, int64_t row, int64_t col) {
+static int64_t read_offset_of(const dm_dataset *d, int64_t row, int64_t col) {
   return d->offset + (row * d->cols + col) * dm_dtype_size(d->dtype);
 }
 
 /* Whether all rows of PIECE are one run of the file and of the only view that has them. */
-static bool reads_one_run(const dm_dataset *d, const dm_request *request,
+static bool reads_one_run(const dm_dataset *d, const dm_read_request *request,
                           const dm_rectangle *piece) {
   if (request->count != 1 || piece->cols != d->cols || request->rows.step != 1) return false;
   const dm_view view = dm_request_view(request, 0);
@@ -123,8 +123,8 @@ static bool reads_one_run(const dm_dataset *d, const dm_request *request,
 
 /* Adds LINES's part in each view: a row, or all rows of one run; columns that are apart one by
  * one. */
-static dm_status add_lines(dm_batch *batch, const dm_dataset *d, const dm_request *request,
-                           const dm_rectangle *lines) {
+static dm_status read_add_lines(dm_batch *batch, const dm_dataset *d,
+                                const dm_read_request *request, const dm_rectangle *lines) {
   int64_t before = 0, at, col;
   dm_view part;
   for (int64_t i = 0; i < request->count; i++)
@@ -133,28 +133,28 @@ static dm_status add_lines(dm_batch *batch, const dm_dataset *d, const dm_reques
       for (int64_t j = 0; j < part.cols; j += width)
         DM_TRY(dm_batch_add(
             batch, dm_view_at(part, 0, j), part.rows * width * dm_dtype_size(d->dtype),
-            offset_of(d, dm_line_at(request->rows, at), dm_line_at(request->cols, col + j))));
+            read_offset_of(d, dm_line_at(request->rows, at), dm_line_at(request->cols, col + j))));
     }
   return DM_OK;
 }
 
-static dm_status scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                         int fd, const dm_keepalive *keepalive) {
+static dm_status scatter(const dm_reader *reader, const dm_read_request *request,
+                         dm_rectangle piece, int fd, const dm_keepalive *keepalive) {
   const dm_dataset *d = &reader->dataset;
   dm_batch batch;
   dm_batch_start(&batch, fd, false, d->at.file, keepalive);
   const int64_t height = reads_one_run(d, request, &piece) ? piece.rows : 1;
   for (int64_t row = piece.row; row < piece.row + piece.rows; row += height) {
     const dm_rectangle lines = {row, piece.col, height, piece.cols};
-    DM_TRY(add_lines(&batch, d, request, &lines));
+    DM_TRY(read_add_lines(&batch, d, request, &lines));
   }
   DM_TRY(dm_batch_flush(&batch));
   dm_reader_count_calls(reader, batch.calls);
   return DM_OK;
 }
 
-dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                            const dm_keepalive *keepalive) {
+dm_status dm_reader_scatter(const dm_reader *reader, const dm_read_request *request,
+                            dm_rectangle piece, const dm_keepalive *keepalive) {
   int fd;
   DM_TRY(dm_reader_take_file(reader, &fd));
   dm_status status = scatter(reader, request, piece, fd, keepalive);
@@ -168,7 +168,7 @@ dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col,
   int fd;
   DM_TRY(dm_reader_take_file(reader, &fd));
   dm_status status = dm_batch_move(fd, false, d->at.file, memory, count * dm_dtype_size(d->dtype),
-                                   offset_of(d, row, col));
+                                   read_offset_of(d, row, col));
   dm_reader_give_file(reader);
   dm_reader_count_calls(reader, 1);
   return status;
@@ -212,7 +212,7 @@ bool dm_reader_may_map(const dm_reader *reader, dm_dtype dtype, int64_t least) {
 }
 
 /* The dataset in file I of READER. */
-static void dataset_of(const dm_reader *reader, int64_t i, dm_dataset *dataset) {
+static void read_dataset_of(const dm_reader *reader, int64_t i, dm_dataset *dataset) {
   if (reader->sources)
     dm_composite_source(reader->dataset.composite, i, dataset);
   else
@@ -220,12 +220,12 @@ static void dataset_of(const dm_reader *reader, int64_t i, dm_dataset *dataset) 
 }
 
 /* No reader of a source is needed for this. */
-static dm_status map_file(void *context, int64_t i) {
+static dm_status read_map_file(void *context, int64_t i) {
   const dm_reader *reader = context;
   dm_dataset d;
   int fd;
   if (reader->map[i].base) return DM_OK;
-  dataset_of(reader, i, &d);
+  read_dataset_of(reader, i, &d);
   DM_TRY(dm_reader_open_file(&d, &fd));
   void *base = mmap(NULL, (size_t)d.file_bytes, PROT_READ, MAP_SHARED, fd, 0);
   close(fd);
@@ -235,13 +235,13 @@ static dm_status map_file(void *context, int64_t i) {
 }
 
 /* Of a mapped file. */
-typedef struct pages {
+typedef struct read_pages {
   char *base;
   int64_t bytes;
-} pages;
+} read_pages;
 
 static dm_status populate(void *context, int64_t i) {
-  const pages *of = context;
+  const read_pages *of = context;
   const int64_t at = i * POPULATED;
   (void)dm_populate(of->base + at, dm_min(POPULATED, of->bytes - at), false);
   return DM_OK;
@@ -253,14 +253,15 @@ static dm_status map_band(void *context, int64_t i) {
   dm_patch patch = {.rows = reader->dataset.rows, .cols = cols};
   if (reader->sources) patch = dm_composite_patches(reader->dataset.composite)[i];
   dm_dataset d;
-  dataset_of(reader, patch.source, &d);
+  read_dataset_of(reader, patch.source, &d);
   const int64_t bytes = d.cols * dm_dtype_size(d.dtype);
   const int64_t first = d.offset + patch.source_row * bytes, start = first / page * page;
   char *base = reader->map[patch.source].base;
   const dm_view rows = dm_view_row_major(base + first, d.dtype, patch.rows, d.cols);
-  reader->bands[i] = (dm_band){patch.row, dm_view_sub(rows, 0, patch.source_col, patch.rows, cols)};
+  reader->bands[i] =
+      (dm_read_band){patch.row, dm_view_sub(rows, 0, patch.source_col, patch.rows, cols)};
   /* Otherwise products wait for pages. */
-  pages of = {base + start, dm_round_up(first + patch.rows * bytes - start, page)};
+  read_pages of = {base + start, dm_round_up(first + patch.rows * bytes - start, page)};
   return dm_fork_each(dm_ceil_div(of.bytes, POPULATED), reader->sources ? 1 : 0, populate, &of);
 }
 
@@ -271,13 +272,13 @@ void dm_reader_unmap(dm_reader *reader) {
   free(reader->bands);
 }
 
-void dm_reader_map(dm_reader *reader, const dm_band **bands, int64_t *count) {
+void dm_reader_map(dm_reader *reader, const dm_read_band **bands, int64_t *count) {
   const dm_composite *c = reader->sources ? reader->dataset.composite : NULL;
   const int64_t files = c ? c->sources : 1, wanted = c ? c->patches : 1;
   dm_status status = reader->map ? DM_OK : dm_buffer_table(files, &reader->map);
   if (!status) reader->maps = files;
   if (!status && !reader->bands) status = dm_buffer_table(wanted, &reader->bands);
-  if (!status) status = dm_fork_each(files, 0, map_file, reader);
+  if (!status) status = dm_fork_each(files, 0, read_map_file, reader);
   if (!status) status = dm_fork_each(wanted, 0, map_band, reader);
   *bands = reader->bands;
   *count = status ? 0 : wanted;

@@ -94,11 +94,11 @@ dm_status dm_reader_fetch_genotypes(const dm_reader *reader, dm_line down, int64
 
 typedef struct lookup {
   const dm_reader *reader;
-  const dm_request *request;
+  const dm_read_request *request;
   dm_rectangle piece;
 } lookup;
 
-bool dm_reader_looks_up(const dm_reader *reader, const dm_request *request) {
+bool dm_reader_looks_up(const dm_reader *reader, const dm_read_request *request) {
   const dm_centering *c = reader->dataset.centering;
   const dm_missing missing = reader->dataset.meaning.missing;
   for (int64_t i = 0; i < request->count && !request->picks; i++)
@@ -150,7 +150,7 @@ LOOKUP(lookup_16, uint16_t)
 
 static void lookup_line(void *context, int64_t row, const uint8_t *line, int64_t first) {
   const lookup *l = context;
-  const dm_request *request = l->request;
+  const dm_read_request *request = l->request;
   const dm_rectangle one = {l->piece.row + row, l->piece.col, 1, l->piece.cols};
   const int64_t place = request->row + one.row - request->part.row;
   dm_dtype type = DM_DTYPE_NONE;
@@ -167,8 +167,8 @@ static void lookup_line(void *context, int64_t row, const uint8_t *line, int64_t
   }
 }
 
-dm_status dm_reader_look_up(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                            dm_scratch *scratch) {
+dm_status dm_reader_look_up(const dm_reader *reader, const dm_read_request *request,
+                            dm_rectangle piece, dm_scratch *scratch) {
   lookup l = {reader, request, piece};
   const dm_line down = {dm_line_at(request->rows, piece.row), request->rows.step};
   const dm_line right = {dm_line_at(request->cols, piece.col), request->cols.step};

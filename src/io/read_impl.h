@@ -34,7 +34,7 @@ struct dm_reader {
 
   dm_map *map;           /* its files that were mapped, or NULL; */
   int64_t maps;          /* ... how many places there are */
-  dm_band *bands;        /* of the dataset that were mapped, or NULL */
+  dm_read_band *bands;   /* of the dataset that were mapped, or NULL */
   bool raw;              /* threads read contiguous data or chunks; false: HDF5 reads */
   int fd;                /* for them; -1: OWNER lends it (dm_reader_take_file) */
   hid_t file, set, type; /* -1: the data is contiguous, or a source that is asleep */
@@ -56,7 +56,7 @@ typedef struct dm_rectangle {
 
 /* The arguments of dm_reader_read. Its rows and columns are numbered along two lines of the
  * dataset: so are pieces of it. */
-typedef struct dm_request {
+typedef struct dm_read_request {
   dm_rectangle part;
   dm_line rows, cols;
   const dm_view *views;        /* side by side; */
@@ -65,17 +65,17 @@ typedef struct dm_request {
   bool conjugate;
   bool turned;      /* column-major file: PART and the lines are in the file's terms */
   int64_t row, col; /* the matrix's, of the first element: parts of it may be in other datasets */
-} dm_request;
+} dm_read_request;
 
 /* Rows TOP to BOTTOM of the dataset, STEP apart, of a request whose elements are read with those of
  * others (gather.h). */
 typedef struct dm_pick {
-  dm_request request;
+  dm_read_request request;
   int64_t top, bottom, step;
 } dm_pick;
 
 /* VIEW number I of REQUEST, as oriented in the file. */
-static inline dm_view dm_request_view(const dm_request *request, int64_t i) {
+static inline dm_view dm_request_view(const dm_read_request *request, int64_t i) {
   return request->turned ? dm_view_transpose(request->views[i]) : request->views[i];
 }
 
@@ -94,36 +94,37 @@ dm_status dm_reader_prepare_meaning(dm_reader *reader);
 /* Fills REQUEST, for the elements on ROWS and COLS from the first ones on; DM_E_BUG: the views do
  * not fit. Its part may be empty. */
 dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, const dm_view *views,
-                        int64_t count, bool conjugate, dm_request *request);
+                        int64_t count, bool conjugate, dm_read_request *request);
 
 /* The part of view I of REQUEST inside PIECE, as *view, whose first element is (row, col) of the
  * request; false: none. *BEFORE is the number of rows or columns of the preceding views. */
-bool dm_request_common(const dm_request *request, int64_t i, const dm_rectangle *piece,
+bool dm_request_common(const dm_read_request *request, int64_t i, const dm_rectangle *piece,
                        int64_t *before, dm_view *view, int64_t *row, int64_t *col);
 
 /* Advances *piece, initially all zero, to the next piece to read; false: there is none. */
-bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece);
+bool dm_reader_next_piece(const dm_reader *reader, const dm_read_request *request,
+                          dm_rectangle *piece);
 
 /* Wanted elements that are less than so many bytes apart are read together with what is between
  * them: that takes less time than a call for each, and storage reads whole pages anyway. */
 enum { DM_READ_BETWEEN = 1 << 13 };
 
 /* Bytes of memory for reading PIECE. */
-int64_t dm_reader_piece_bytes(const dm_reader *reader, const dm_request *request,
+int64_t dm_reader_piece_bytes(const dm_reader *reader, const dm_read_request *request,
                               const dm_rectangle *piece);
 
 /* Reads PIECE of REQUEST into its views, by pread (any thread) or HDF5 (one). */
-dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                          dm_scratch *scratch, const dm_keepalive *keepalive);
+dm_status dm_reader_bring(const dm_reader *reader, const dm_read_request *request,
+                          dm_rectangle piece, dm_scratch *scratch, const dm_keepalive *keepalive);
 
 /* Copies STAGED's part of the request to the views; STAGED is at (row, col) of the request and has
  * the dataset's type in this machine's byte order. */
-void dm_reader_spread(const dm_reader *reader, const dm_request *request, dm_view staged,
+void dm_reader_spread(const dm_reader *reader, const dm_read_request *request, dm_view staged,
                       int64_t row, int64_t col);
 
 /* Reads PIECE directly into the views, which have the file's type and packed rows. */
-dm_status dm_reader_scatter(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                            const dm_keepalive *keepalive);
+dm_status dm_reader_scatter(const dm_reader *reader, const dm_read_request *request,
+                            dm_rectangle piece, const dm_keepalive *keepalive);
 
 /* Reads COUNT elements that follow each other in the file, from (row, col) on, unconverted into
  * MEMORY. */
@@ -169,9 +170,9 @@ dm_status dm_reader_each_packed(const dm_reader *reader, dm_line down, int64_t r
 
 /* Whether each row of REQUEST has four values, which dm_reader_look_up puts into its views, PIECE
  * of it. */
-bool dm_reader_looks_up(const dm_reader *reader, const dm_request *request);
-dm_status dm_reader_look_up(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                            dm_scratch *scratch);
+bool dm_reader_looks_up(const dm_reader *reader, const dm_read_request *request);
+dm_status dm_reader_look_up(const dm_reader *reader, const dm_read_request *request,
+                            dm_rectangle piece, dm_scratch *scratch);
 
 /* dm_reader_fetch_hdf5 of packed genotypes; SCRATCH's second memory holds what is read.
  * (read_genotypes.c) */
@@ -228,7 +229,7 @@ dm_status dm_sources_take(struct dm_sources *sources, const dm_reader *reader, i
 void dm_sources_give(struct dm_sources *sources, int64_t number);
 
 /* Fills the views of REQUEST with the value of elements that have no source, if there are any. */
-void dm_sources_fill(const dm_reader *reader, const dm_request *request);
+void dm_sources_fill(const dm_reader *reader, const dm_read_request *request);
 
 /* Checks that the open file FD is still the inspected one. */
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
@@ -241,10 +242,10 @@ dm_status dm_reader_open_chunks(dm_reader *reader);
 void dm_reader_close_chunks(dm_reader *reader);
 
 /* The chunks that may have elements of REQUEST, as a rectangle of whole chunks. */
-dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_request *request);
+dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_read_request *request);
 
 /* Whether chunk NUMBER along SIDE has rows (0) or columns (1) of REQUEST. */
-bool dm_reader_chunk_has(const dm_reader *reader, const dm_request *request, int side,
+bool dm_reader_chunk_has(const dm_reader *reader, const dm_read_request *request, int side,
                          int64_t number);
 
 /* The number of the chunk in chunk row DOWN and chunk column RIGHT; numbers are row-major. */
@@ -264,7 +265,7 @@ dm_status dm_reader_unpack(const dm_reader *reader, const dm_chunk_place *place,
 int64_t dm_reader_chunk_elements(const dm_reader *reader, int64_t number);
 
 /* Copies REQUEST's elements of chunk NUMBER, unpacked in DATA, and returns how many they are. */
-int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_request *request, int64_t number,
-                               void *data);
+int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_read_request *request,
+                               int64_t number, void *data);
 
 #endif

@@ -13,12 +13,12 @@
  * HDF5 reads. */
 enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY };
 
-static bool is_direct(const dm_reader *reader) {
+static bool read_is_direct(const dm_reader *reader) {
   return reader->dataset.offset >= 0;
 }
 
 /* Whether columns are so close that what is between them is read, too. */
-static bool takes_between(const dm_reader *reader, const dm_request *request) {
+static bool takes_between(const dm_reader *reader, const dm_read_request *request) {
   const int64_t step = request->cols.step;
   if (reader->dataset.genotypes || dm_reader_has_compounds(reader))
     return false; /* they are unpacked one by one */
@@ -26,25 +26,25 @@ static bool takes_between(const dm_reader *reader, const dm_request *request) {
 }
 
 /* Elements from one column to the next in the memory that a piece is read to. */
-static int64_t step_of(const dm_reader *reader, const dm_request *request) {
+static int64_t read_step_of(const dm_reader *reader, const dm_read_request *request) {
   return takes_between(reader, request) ? request->cols.step : 1;
 }
 
 /* The same of rows: all elements of a run are read with one call. */
-static bool takes_run(const dm_reader *reader, const dm_request *request) {
+static bool takes_run(const dm_reader *reader, const dm_read_request *request) {
   const dm_dataset *d = &reader->dataset;
   const int64_t size = dm_dtype_size(d->dtype), wide = DM_READ_BETWEEN / size / request->rows.step;
   const bool apart = request->part.cols < d->cols || request->rows.step > 1; /* the rows */
-  return is_direct(reader) && !reader->reals && !d->genotypes && !d->compound.apart &&
+  return read_is_direct(reader) && !reader->reals && !d->genotypes && !d->compound.apart &&
          !d->memory.base && !reader->empty && request->part.rows > 1 && apart && d->cols <= wide &&
          (request->cols.step == 1 || takes_between(reader, request));
 }
 
-static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
+static bool needs_no_work(const dm_reader *reader, const dm_read_request *request) {
   dm_dtype dtype = reader->dataset.dtype;
   const bool steps = request->rows.step > 1 || request->cols.step > 1;
   if (request->cols.step > 1 || (steps && reader->missed)) return false;
-  if (!is_direct(reader) || reader->empty || reader->dataset.genotypes ||
+  if (!read_is_direct(reader) || reader->empty || reader->dataset.genotypes ||
       reader->dataset.compound.apart || reader->dataset.swapped || reader->as != dtype ||
       reader->dataset.centering || !dm_meaning_only_scans(&reader->dataset.meaning) ||
       reader->through != DM_DTYPE_NONE || (request->conjugate && dm_dtype_is_complex(dtype)) ||
@@ -58,20 +58,20 @@ static bool needs_no_work(const dm_reader *reader, const dm_request *request) {
 }
 
 /* Elements from row to row of what is read for the COLS columns of a piece. */
-static int64_t row_read(const dm_reader *reader, const dm_request *request, int64_t cols) {
+static int64_t row_read(const dm_reader *reader, const dm_read_request *request, int64_t cols) {
   return takes_run(reader, request) ? request->rows.step * reader->dataset.cols
-                                    : (cols - 1) * step_of(reader, request) + 1;
+                                    : (cols - 1) * read_step_of(reader, request) + 1;
 }
 
 /* Rows and columns of a piece: whole chunks if they fit. */
-static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *request) {
+static dm_rectangle size_of_piece(const dm_reader *reader, const dm_read_request *request) {
   const dm_dataset *d = &reader->dataset;
-  bool chunked = !is_direct(reader) && d->layout == DM_CHUNKED;
-  int64_t bytes = !is_direct(reader)               ? HDF5_PIECE
+  bool chunked = !read_is_direct(reader) && d->layout == DM_CHUNKED;
+  int64_t bytes = !read_is_direct(reader)          ? HDF5_PIECE
                   : needs_no_work(reader, request) ? PLAIN_PIECE
                                                    : STAGED_PIECE;
   int64_t room = bytes / dm_dtype_size(d->dtype);
-  int64_t wanted = dm_max(1, room / step_of(reader, request));
+  int64_t wanted = dm_max(1, room / read_step_of(reader, request));
   int64_t tall = chunked ? dm_min(d->chunk_rows, d->rows) : 1;
   int64_t wide = chunked ? dm_min(d->chunk_cols, d->cols) : 1;
   dm_rectangle piece = {.cols = dm_min(dm_max(1, wanted / tall / wide) * wide, wanted)};
@@ -81,7 +81,8 @@ static dm_rectangle size_of_piece(const dm_reader *reader, const dm_request *req
 }
 
 /* Pieces end where pieces of the whole dataset would: at the borders of chunks. */
-bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm_rectangle *piece) {
+bool dm_reader_next_piece(const dm_reader *reader, const dm_read_request *request,
+                          dm_rectangle *piece) {
   const dm_rectangle *part = &request->part;
   if (part->rows == 0 || part->cols == 0) return false;
   dm_rectangle size = size_of_piece(reader, request);
@@ -102,20 +103,21 @@ bool dm_reader_next_piece(const dm_reader *reader, const dm_request *request, dm
 }
 
 /* Elements read for PIECE, from its first to its last one. */
-static int64_t elements_read(const dm_reader *reader, const dm_request *request,
+static int64_t elements_read(const dm_reader *reader, const dm_read_request *request,
                              const dm_rectangle *piece) {
   const int64_t row = row_read(reader, request, piece->cols);
-  const int64_t last = (piece->cols - 1) * step_of(reader, request) + 1;
+  const int64_t last = (piece->cols - 1) * read_step_of(reader, request) + 1;
   return takes_run(reader, request) ? (piece->rows - 1) * row + last : piece->rows * row;
 }
 
-int64_t dm_reader_piece_bytes(const dm_reader *reader, const dm_request *request,
+int64_t dm_reader_piece_bytes(const dm_reader *reader, const dm_read_request *request,
                               const dm_rectangle *piece) {
   return elements_read(reader, request, piece) * dm_dtype_size(reader->dataset.dtype);
 }
 
 /* Looks for missing values where PIECE was read to. */
-static void scan_missing(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
+static void scan_missing(const dm_reader *reader, const dm_read_request *request,
+                         dm_rectangle piece) {
   int64_t before = 0, row, col;
   dm_view view;
   for (int64_t i = 0; i < request->count && reader->missed; i++)
@@ -125,8 +127,9 @@ static void scan_missing(const dm_reader *reader, const dm_request *request, dm_
 }
 
 /* Reads what PIECE needs unconverted into the first memory of SCRATCH. */
-static dm_status fetch(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                       dm_scratch *scratch, const dm_keepalive *keepalive) {
+static dm_status read_fetch(const dm_reader *reader, const dm_read_request *request,
+                            dm_rectangle piece, dm_scratch *scratch,
+                            const dm_keepalive *keepalive) {
   void *memory = scratch->memory[0];
   const bool between = takes_between(reader, request);
   const dm_line down = {dm_line_at(request->rows, piece.row), request->rows.step};
@@ -145,17 +148,18 @@ static dm_status fetch(const dm_reader *reader, const dm_request *request, dm_re
     return dm_reader_fetch_genotypes(reader, down, piece.rows, right, piece.cols, scratch, memory);
   if (dm_reader_has_compounds(reader))
     return dm_reader_fetch_compounds(reader, down, piece.rows, right, piece.cols, scratch, memory);
-  if (!is_direct(reader))
+  if (!read_is_direct(reader))
     return dm_reader_fetch_hdf5(reader, down, piece.rows, right, piece.cols, memory);
   dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
   piece.row = piece.col = 0;
-  const dm_request alone = {
+  const dm_read_request alone = {
       .part = piece, .rows = down, .cols = right, .views = &whole, .count = 1};
   return dm_reader_scatter(reader, &alone, piece, keepalive);
 }
 
 /* PIECE of a dataset in memory. */
-static dm_view memory_of(const dm_reader *reader, const dm_request *request, dm_rectangle piece) {
+static dm_view memory_of(const dm_reader *reader, const dm_read_request *request,
+                         dm_rectangle piece) {
   const dm_line *rows = &request->rows, *cols = &request->cols;
   dm_view part = reader->dataset.memory;
   part.base = dm_view_at(part, dm_line_at(*rows, piece.row), dm_line_at(*cols, piece.col));
@@ -168,9 +172,9 @@ static dm_view memory_of(const dm_reader *reader, const dm_request *request, dm_
 
 /* Copies from STAGED, which has PIECE of REQUEST, what PICK takes of it: of its columns all, of its
  * rows those that are in the piece. */
-static void spread_pick(const dm_reader *reader, const dm_request *request, dm_view staged,
+static void spread_pick(const dm_reader *reader, const dm_read_request *request, dm_view staged,
                         const dm_rectangle *piece, const dm_pick *pick) {
-  const dm_request *own = &pick->request;
+  const dm_read_request *own = &pick->request;
   const int64_t step = request->rows.step, first = dm_line_at(request->rows, piece->row);
   const int64_t left = dm_line_at(request->cols, piece->col);
   const int64_t top = dm_max(first, pick->top);
@@ -189,15 +193,15 @@ static void spread_pick(const dm_reader *reader, const dm_request *request, dm_v
   dm_reader_spread(reader, own, part, row, col);
 }
 
-static void spread(const dm_reader *reader, const dm_request *request, dm_view staged,
+static void spread(const dm_reader *reader, const dm_read_request *request, dm_view staged,
                    const dm_rectangle *piece) {
   if (!request->picks) dm_reader_spread(reader, request, staged, piece->row, piece->col);
   for (int64_t i = 0; request->picks && i < request->count; i++)
     spread_pick(reader, request, staged, piece, &request->picks[i]);
 }
 
-dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm_rectangle piece,
-                          dm_scratch *scratch, const dm_keepalive *keepalive) {
+dm_status dm_reader_bring(const dm_reader *reader, const dm_read_request *request,
+                          dm_rectangle piece, dm_scratch *scratch, const dm_keepalive *keepalive) {
   const dm_dtype dtype = reader->dataset.dtype;
   const int64_t count = elements_read(reader, request, &piece);
   if (reader->dataset.memory.base) {
@@ -212,7 +216,7 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
     return DM_OK;
   }
   DM_TRY(dm_scratch_grow(scratch, 0, count * dm_dtype_size(dtype)));
-  DM_TRY(fetch(reader, request, piece, scratch, keepalive));
+  DM_TRY(read_fetch(reader, request, piece, scratch, keepalive));
   if (reader->dataset.swapped) dm_swap_bytes(scratch->memory[0], dtype, count);
   const dm_view staged = {.base = scratch->memory[0],
                           .dtype = dtype,
@@ -220,7 +224,7 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_request *request, dm
                           .rows = piece.rows,
                           .cols = piece.cols,
                           .row_stride = row_read(reader, request, piece.cols),
-                          .col_stride = step_of(reader, request)};
+                          .col_stride = read_step_of(reader, request)};
   spread(reader, request, staged, &piece);
   return DM_OK;
 }

@@ -12,10 +12,10 @@
 
 enum {
   MOST_AWAKE = 64, /* sources that HDF5 has open */
-  MOST_FILES = 4096,
+  SOURCES_MOST_FILES = 4096,
   LEAST_FILES = 8,
-  OTHER_FILES = 64, /* descriptors for everything else */
-  READERS = 6       /* datasets that may be read at the same time */
+  OTHER_FILES = 64,   /* descriptors for everything else */
+  SOURCES_READERS = 6 /* datasets that may be read at the same time */
 };
 
 /* The file of a source, as threads read it. */
@@ -39,9 +39,9 @@ struct dm_sources {
 /* Descriptors that the sources of one dataset may use. */
 static int64_t files_allowed(void) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > INT32_MAX) return MOST_FILES;
-  const int64_t share = ((int64_t)limit.rlim_cur - OTHER_FILES) / READERS;
-  return dm_max(LEAST_FILES, dm_min(share, MOST_FILES));
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > INT32_MAX) return SOURCES_MOST_FILES;
+  const int64_t share = ((int64_t)limit.rlim_cur - OTHER_FILES) / SOURCES_READERS;
+  return dm_max(LEAST_FILES, dm_min(share, SOURCES_MOST_FILES));
 }
 
 dm_status dm_sources_open(dm_reader *reader) {
@@ -109,7 +109,7 @@ bool dm_sources_next(const dm_reader *reader, const dm_rectangle *part, int64_t 
   return false;
 }
 
-void dm_sources_fill(const dm_reader *reader, const dm_request *request) {
+void dm_sources_fill(const dm_reader *reader, const dm_read_request *request) {
   const dm_composite *c = reader->sources->composite;
   if (c->missing == 0) return;
   unsigned char one[sizeof c->fill];

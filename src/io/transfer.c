@@ -4,7 +4,7 @@
 #include "core/checked.h"
 
 /* Bytes, on x86-64 and most Arm systems; one for each thread is made ahead of what is posted. */
-enum { HUGE_PAGE = 2 << 20 };
+enum { TRANSFER_HUGE_PAGE = 2 << 20 };
 
 /* A huge page that a thread makes. */
 typedef struct dm_page {
@@ -14,10 +14,10 @@ typedef struct dm_page {
   void *base;
 } dm_page;
 
-static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
+static dm_status transfer_run(dm_pool_task *task, dm_scratch *scratch) {
   const dm_page *page = (const dm_page *)task;
   (void)scratch;
-  (void)dm_populate(page->base, HUGE_PAGE, true); /* if not, whoever uses it makes it */
+  (void)dm_populate(page->base, TRANSFER_HUGE_PAGE, true); /* if not, whoever uses it makes it */
   dm_pool_lock(page->pool);
   dm_transfer_arrived(page->transfer);
   dm_pool_unlock(page->pool);
@@ -27,11 +27,11 @@ static dm_status run(dm_pool_task *task, dm_scratch *scratch) {
 /* Whole huge pages of VIEW that begin in rows [first, end), from *BASE on; 0: it has gaps. */
 static int64_t huge_pages(dm_view view, int64_t first, int64_t end, char **base) {
   const int64_t row = view.cols * dm_dtype_size(view.dtype);
-  const int64_t before = -(int64_t)((uintptr_t)view.base % HUGE_PAGE);
-  const int64_t from = dm_ceil_div(first * row - before, HUGE_PAGE);
-  const int64_t to =
-      dm_min(dm_ceil_div(end * row - before, HUGE_PAGE), (view.rows * row - before) / HUGE_PAGE);
-  *base = (char *)view.base + before + from * HUGE_PAGE;
+  const int64_t before = -(int64_t)((uintptr_t)view.base % TRANSFER_HUGE_PAGE);
+  const int64_t from = dm_ceil_div(first * row - before, TRANSFER_HUGE_PAGE);
+  const int64_t to = dm_min(dm_ceil_div(end * row - before, TRANSFER_HUGE_PAGE),
+                            (view.rows * row - before) / TRANSFER_HUGE_PAGE);
+  *base = (char *)view.base + before + from * TRANSFER_HUGE_PAGE;
   return dm_view_is_packed(view) ? dm_max(0, to - from) : 0;
 }
 
@@ -49,16 +49,18 @@ dm_status dm_transfer_make_pages(dm_transfer *transfer, dm_pool *pool, int64_t r
   if (!transfer->reader || transfer->request.turned || threads < 2) return DM_OK;
   for (; transfer->whole; transfer = transfer->whole)
     rows += transfer->request.row - transfer->whole->request.part.row;
-  const dm_request *request = &transfer->request;
+  const dm_read_request *request = &transfer->request;
   const int64_t row = request->part.cols * dm_dtype_size(transfer->views[0].dtype);
-  const int64_t end = dm_min(request->part.rows, rows + threads * dm_ceil_div(HUGE_PAGE, row));
+  const int64_t end =
+      dm_min(request->part.rows, rows + threads * dm_ceil_div(TRANSFER_HUGE_PAGE, row));
   if (!transfer->page) DM_TRY(new_tasks(transfer));
   for (int64_t i = 0; i < request->count && end > transfer->paged_rows; i++) {
     char *base;
     int64_t left = huge_pages(transfer->views[i], transfer->paged_rows, end, &base);
-    for (; left > 0; left--, base += HUGE_PAGE) {
+    for (; left > 0; left--, base += TRANSFER_HUGE_PAGE) {
       dm_page *page = &transfer->page[transfer->pages++];
-      *page = (dm_page){.task = {.run = run}, .pool = pool, .transfer = transfer, .base = base};
+      *page = (dm_page){
+          .task = {.run = transfer_run}, .pool = pool, .transfer = transfer, .base = base};
       dm_pool_lock(pool);
       dm_transfer_expect(transfer, 1);
       dm_pool_unlock(pool);

@@ -12,17 +12,17 @@ typedef struct dm_transfer dm_transfer;
 /* LEFT is guarded by the pool's lock. */
 struct dm_transfer {
   dm_file_queue *queue;
-  dm_transfer *previous, *next; /* of the queue's list */
-  dm_request request;           /* for writes: one view */
-  dm_view *views;               /* copies of the caller's views */
-  int64_t element;              /* bytes of an element in the file */
-  struct dm_piece *piece;       /* pieces of contiguous data */
-  struct dm_page *page;         /* huge pages of the memory that is read to */
-  int64_t pages, paged_rows;    /* posted, and for so many rows */
-  int64_t left;                 /* pieces or chunks not in place yet, with those of its parts */
+  dm_transfer *previous, *next;   /* of the queue's list */
+  dm_read_request request;        /* for writes: one view */
+  dm_view *views;                 /* copies of the caller's views */
+  int64_t element;                /* bytes of an element in the file */
+  struct file_queue_piece *piece; /* pieces of contiguous data */
+  struct dm_page *page;           /* huge pages of the memory that is read to */
+  int64_t pages, paged_rows;      /* posted, and for so many rows */
+  int64_t left;                   /* pieces or chunks not in place yet, with those of its parts */
   dm_transfer *whole; /* it is a part of this, which is read from several files; or NULL */
-  dm_transfer *parts, *sibling; /* its parts, and the next part of the same whole */
-  struct dm_gather *gathers;    /* the picks of its parts, or NULL */
+  dm_transfer *parts, *sibling;   /* its parts, and the next part of the same whole */
+  struct dm_read_gather *gathers; /* the picks of its parts, or NULL */
 
   dm_reader *reader;         /* NULL: a write */
   bool by_hdf5;              /* read by HDF5, in the caller's thread */

@@ -15,9 +15,9 @@
 #include "io/batch.h"
 
 enum {
-  MOST_FILES = 1 << 21, /* that are looked at within the time of an inspection */
-  ENTRY = 16,           /* bytes of a chunk in the index of its shard */
-  SUM = 4,
+  ZARR_CHUNKS_MOST_FILES = 1 << 21, /* that are looked at within the time of an inspection */
+  ZARR_CHUNKS_ENTRY = 16,           /* bytes of a chunk in the index of its shard */
+  ZARR_CHUNKS_SUM = 4,
   WITH_KEY = DM_PATH + DM_ZARR_KEY + 2
 };
 
@@ -27,7 +27,8 @@ struct dm_zarr_chunks {
   dm_location at;
   bool follow;
   dm_zarr zarr;
-  /* The indices of shards that were read: of each its ENTRY bytes per chunk, or NULL. */
+  /* The indices of shards that were read: of each its ZARR_CHUNKS_ENTRY bytes per chunk, or NULL.
+   */
   int64_t files;
   unsigned char **index;
   bool *missing; /* there is no such file */
@@ -113,8 +114,8 @@ static dm_status zarr_shard_damaged(const dm_location *at, const char *key, cons
 /* Reads the index of the open file FD of SIZE bytes to INDEX. */
 static dm_status zarr_read_index(const dm_location *at, const dm_zarr *z, const char *key, int fd,
                                  int64_t size, unsigned char *index) {
-  const int64_t length = zarr_chunks_per_file(z) * ENTRY,
-                all = length + (z->index_summed ? SUM : 0);
+  const int64_t length = zarr_chunks_per_file(z) * ZARR_CHUNKS_ENTRY,
+                all = length + (z->index_summed ? ZARR_CHUNKS_SUM : 0);
   uint32_t sum;
   if (size < all) return zarr_shard_damaged(at, key, "is shorter than its index");
   if (dm_file_read_at(fd, index, all, z->index_first ? 0 : size - all) != all)
@@ -123,7 +124,7 @@ static dm_status zarr_read_index(const dm_location *at, const dm_zarr *z, const 
   if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) sum = __builtin_bswap32(sum);
   if (z->index_summed && sum != dm_crc32c(index, length))
     return zarr_shard_damaged(at, key, "has an index that does not match its checksum");
-  for (int64_t i = 0; i < length; i += ENTRY) {
+  for (int64_t i = 0; i < length; i += ZARR_CHUNKS_ENTRY) {
     const uint64_t offset = zarr_index_word(z, index + i),
                    bytes = zarr_index_word(z, index + i + 8);
     if (offset == NO_CHUNK && bytes == NO_CHUNK) continue;
@@ -135,9 +136,9 @@ static dm_status zarr_read_index(const dm_location *at, const dm_zarr *z, const 
 
 /* Memory for an index, unless a hostile one is too large for any file. */
 static dm_status zarr_new_index(const dm_location *at, const dm_zarr *z, unsigned char **index) {
-  if (zarr_chunks_per_file(z) > MOST_FILES)
-    return dm_fail_at(DM_E_INPUT, at, "has more than %d chunks in a shard", MOST_FILES);
-  return dm_buffer_table(zarr_chunks_per_file(z) * ENTRY + SUM, index);
+  if (zarr_chunks_per_file(z) > ZARR_CHUNKS_MOST_FILES)
+    return dm_fail_at(DM_E_INPUT, at, "has more than %d chunks in a shard", ZARR_CHUNKS_MOST_FILES);
+  return dm_buffer_table(zarr_chunks_per_file(z) * ZARR_CHUNKS_ENTRY + ZARR_CHUNKS_SUM, index);
 }
 
 /* ---- looking at all files ---- */
@@ -183,7 +184,8 @@ static dm_status zarr_count_in_file(const dm_location *at, const dm_zarr *z, boo
   dm_status status = zarr_read_index(at, z, key, fd, size, index);
   close(fd);
   for (int64_t i = 0; i < zarr_chunks_per_file(z) && !status; i++)
-    *present += zarr_index_word(z, index + i * ENTRY) != NO_CHUNK && zarr_is_in_array(z, first, i);
+    *present += zarr_index_word(z, index + i * ZARR_CHUNKS_ENTRY) != NO_CHUNK &&
+                zarr_is_in_array(z, first, i);
   return status;
 }
 
@@ -221,9 +223,10 @@ dm_status dm_zarr_look(const dm_location *at, const dm_zarr *z, bool follow, boo
   chunk_folder folder = {.open = false};
   const int64_t files = zarr_count_parts(z, z->file);
   *survey = (dm_zarr_survey){.chunks = zarr_count_parts(z, z->chunk)};
-  if (files < 0 || files > MOST_FILES || survey->chunks < 0)
-    return dm_hint(dm_fail_at(DM_E_INPUT, at, "has more than %d files of chunks", MOST_FILES),
-                   "zarr.create_array(..., shards=...) puts many chunks in one file");
+  if (files < 0 || files > ZARR_CHUNKS_MOST_FILES || survey->chunks < 0)
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, at, "has more than %d files of chunks", ZARR_CHUNKS_MOST_FILES),
+        "zarr.create_array(..., shards=...) puts many chunks in one file");
   if (z->sharded && count) DM_TRY(zarr_new_index(at, z, &index));
   dm_status status = DM_OK;
   for (int64_t i = 0; i < files && !status; i++)
@@ -238,7 +241,7 @@ dm_status dm_zarr_open_part(const dm_location *at, const dm_zarr *z, bool follow
   int64_t first[DM_AXES];
   char key[DM_ZARR_KEY], path[WITH_KEY];
   *fd = -1;
-  if (last < 0 || last >= MOST_FILES) return DM_OK;
+  if (last < 0 || last >= ZARR_CHUNKS_MOST_FILES) return DM_OK;
   zarr_file_first(z, last * i / dm_max(1, places - 1), first);
   zarr_file_key(z, first, key);
   snprintf(path, sizeof path, "%s%s", at->dataset, key);
@@ -355,7 +358,7 @@ dm_status dm_zarr_find(dm_zarr_chunks *c, const int64_t *first, int64_t *offset,
   const int64_t number = zarr_file_number(z, first);
   DM_TRY(zarr_want_index(c, first, number));
   if (c->missing[number]) return DM_OK;
-  const unsigned char *entry = c->index[number] + zarr_number_in_file(z, first) * ENTRY;
+  const unsigned char *entry = c->index[number] + zarr_number_in_file(z, first) * ZARR_CHUNKS_ENTRY;
   if (zarr_index_word(z, entry) == NO_CHUNK) return DM_OK;
   *offset = (int64_t)zarr_index_word(z, entry);
   *bytes = (int64_t)zarr_index_word(z, entry + 8);

@@ -25,7 +25,7 @@ dm_status dm_request_check_beta(const dm_settings *s, bool named) {
 }
 
 /* Products of lines of A with lines of B. */
-static void set_lines(dm_settings *s, bool of_rows) {
+static void request_set_lines(dm_settings *s, bool of_rows) {
   s->op_a = of_rows ? DM_OP_N : DM_OP_C;
   s->op_b = of_rows ? DM_OP_C : DM_OP_N;
   for (int x = 0; x < 2; x++) {
@@ -40,7 +40,7 @@ void dm_request_gram(dm_settings *s, bool of_rows) {
   s->row_axes[1] = s->row_axes[0];
   s->fold[1] = s->fold[0];
   s->complex_axes[1] = s->complex_axes[0];
-  set_lines(s, of_rows);
+  request_set_lines(s, of_rows);
   if (!s->grm) return;
   if (!dm_given(s, "missing")) s->missing = (int)DM_MISSING_PAIRWISE;
   if (!dm_given(s, "divide") && s->missing != (int)DM_MISSING_PAIRWISE)
@@ -54,7 +54,7 @@ void dm_request_covariance(dm_settings *s, bool of_rows, bool correlation, bool 
   /* Correlations are the same whatever deviations are divided by. */
   if (correlation || !dm_given(s, "divide")) s->divide = (int)DM_DIVIDE_BY_N_LESS_1;
   if (two)
-    set_lines(s, of_rows);
+    request_set_lines(s, of_rows);
   else
     dm_request_gram(s, of_rows);
 }
@@ -106,7 +106,7 @@ static double correlates(const dm_settings *s) {
 enum { SUMS_AUTO, SUMS_F32 }; /* of "accumulate" */
 
 /* Gram matrices, covariances and correlations have sums of numbers of one sign. */
-static dm_accumulate accumulate(const dm_settings *s) {
+static dm_accumulate request_accumulate(const dm_settings *s) {
   const bool squares = s->gram || s->covariance || s->correlation || s->grm;
   if (s->accumulate == SUMS_AUTO) return squares ? DM_ACCUMULATE_F32 : DM_ACCUMULATE_FAST;
   return s->accumulate == SUMS_F32 ? DM_ACCUMULATE_F32 : DM_ACCUMULATE_FAST;
@@ -138,7 +138,7 @@ dm_equation dm_request_equation(const dm_settings *s) {
       .half = (dm_half)s->half,
       .rounds = s->rounding,
       .compute = (int)s->compute,
-      .accumulate = accumulate(s),
+      .accumulate = request_accumulate(s),
       .accumulate_stated = s->accumulate != SUMS_AUTO,
   };
 }
@@ -240,8 +240,9 @@ static void warn_of_meaning(const dm_log *log, const dm_dataset *dataset) {
                 dataset->meaning.warning);
 }
 
-static dm_status inspect(const dm_settings *s, const dm_log *log, const dm_location *location,
-                         bool is_factor, dm_dataset *dataset, dm_attributes *provenance) {
+static dm_status request_inspect(const dm_settings *s, const dm_log *log,
+                                 const dm_location *location, bool is_factor, dm_dataset *dataset,
+                                 dm_attributes *provenance) {
   dm_trust trust;
   DM_TRY(trust_of(s, &trust));
   if (is_factor)
@@ -276,7 +277,7 @@ dm_status dm_request_state_missing(const dm_settings *s, const dm_log *log, dm_d
 dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
                                 const dm_location *location, dm_dataset *dataset,
                                 dm_attributes *provenance) {
-  return inspect(s, log, location, false, dataset, provenance);
+  return request_inspect(s, log, location, false, dataset, provenance);
 }
 
 dm_status dm_request_inspect_group(const dm_settings *s, const dm_location *at,
@@ -301,7 +302,7 @@ dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, con
   location.row_axes = s->row_axes[x];
   location.complex_axis = complex_axis_of(s, x);
   location.fold = s->fold[x];
-  dm_status status = inspect(s, log, &location, true, dataset, NULL);
+  dm_status status = request_inspect(s, log, &location, true, dataset, NULL);
   if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
     return dm_hint(status,
                    "operands are files; --alpha %s multiplies the product of two matrices by %s",
@@ -597,8 +598,8 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings) {
 /* Describes what a location names: a matrix, or the contents of a file. */
 
 /* Describes the matrix AT. */
-static dm_status describe(const dm_settings *s, const dm_log *log, const dm_location *at,
-                          dm_record *record) {
+static dm_status request_describe(const dm_settings *s, const dm_log *log, const dm_location *at,
+                                  dm_record *record) {
   DM_FREED dm_attributes *provenance = NULL;
   DM_TRY(dm_buffer_table(1, &provenance));
   dm_dataset dataset = {.composite = NULL};
@@ -633,7 +634,7 @@ static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm
   const char *name = listing->list[which].name;
   if (listing->all > 0 && !strchr(name, '?')) /* with '?' the name may have been sanitized */
     snprintf(one.dataset, sizeof one.dataset, "%s", name);
-  return describe(s, log, &one, record);
+  return request_describe(s, log, &one, record);
 }
 
 dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const char *operand,
@@ -642,7 +643,7 @@ dm_status dm_request_describe(const dm_settings *s, const dm_log *log, const cha
   *found = false;
   DM_TRY(dm_location_parse(operand, &at));
   if (at.dataset[0] || at.part[0] || dm_location_is_stack(&at) || s->fold[0].way != DM_NOT_FOLDED)
-    return describe(s, log, &at, record);
+    return request_describe(s, log, &at, record);
   DM_FREED dm_listing *listing = NULL;
   DM_TRY(dm_buffer_table(1, &listing));
   return describe_file(s, log, &at, listing, record, found);

@@ -17,15 +17,15 @@
 
 /* ---- what C's attributes state, each as the text of an option ---- */
 
-typedef struct attribute {
+typedef struct request_attribute {
   const char *option, *name;
   const char *before; /* the text is the word after this; NULL: all of it */
   bool of_equation;   /* the report says if it is taken, and if it is not */
   bool of_lines;      /* of centering and scaling, which the user states altogether */
-} attribute;
+} request_attribute;
 
 /* What is read in place of values first: lines are those of vectors. */
-static const attribute attributes[] = {
+static const request_attribute attributes[] = {
     {"missing", "missing", NULL, false, false},
     {"missing-value", "missing_number", NULL, false, false},
     {"metric", "metric", NULL, false, false},
@@ -50,14 +50,14 @@ static const attribute attributes[] = {
 };
 
 /* What a reduction kept, as attributes of its group state it. */
-static const attribute reductions[] = {
+static const request_attribute request_reductions[] = {
     {"top", "top", NULL, false, false},         {"above", "above", NULL, false, false},
     {"below", "below", NULL, false, false},     {"reduce", "reduce", NULL, false, false},
     {"each", "each", NULL, false, false},       {"by", "by", NULL, false, false},
     {"no-self", "no_self", NULL, false, false},
 };
 
-static dm_status unreadable(const char *name, const char *text) {
+static dm_status request_unreadable(const char *name, const char *text) {
   return dm_hint(
       dm_fail(DM_E_INPUT, "attribute %s of C is '%.40s', which is not valid", name, text),
       "give the option on the command line");
@@ -71,7 +71,7 @@ static void note_claim(dm_verify *v, const char *option, const char *text) {
 }
 
 /* The text of A's option in LIST; NULL: it states none. */
-static const char *text_of(const attribute *a, const dm_attributes *list,
+static const char *text_of(const request_attribute *a, const dm_attributes *list,
                            char word[DM_ATTRIBUTE_TEXT]) {
   const char *text = dm_attributes_find(list, a->name);
   if (!text || !a->before) return text;
@@ -84,8 +84,8 @@ static const char *text_of(const attribute *a, const dm_attributes *list,
 }
 
 /* Lines that differ at most in the numbers that they are centered by are the same. */
-static bool is_same(const attribute *a, const dm_value *value, const dm_settings *one,
-                    const dm_settings *other) {
+static bool request_is_same(const request_attribute *a, const dm_value *value,
+                            const dm_settings *one, const dm_settings *other) {
   const size_t room = a->of_lines ? sizeof(int) : value->room;
   return memcmp((const char *)one + value->at, (const char *)other + value->at, room) == 0;
 }
@@ -99,8 +99,8 @@ static bool request_was_in_memory(const dm_value *value, const char *text) {
 }
 
 /* Takes A from LIST unless it is STATED. */
-static dm_status take(const attribute *a, const dm_attributes *list, bool stated, dm_settings *s,
-                      dm_settings *read, dm_verify *v) {
+static dm_status request_take(const request_attribute *a, const dm_attributes *list, bool stated,
+                              dm_settings *s, dm_settings *read, dm_verify *v) {
   char word[DM_ATTRIBUTE_TEXT];
   const dm_value *value = dm_value_find(a->option);
   const char *text = text_of(a, list, word);
@@ -112,8 +112,9 @@ static dm_status take(const attribute *a, const dm_attributes *list, bool stated
   *read = *s;
   dm_status invalid = dm_value_take(value, text, read);
   dm_status_free(invalid);
-  if (invalid) return stated ? DM_OK : unreadable(a->name, dm_attributes_find(list, a->name));
-  if (a->of_equation && is_same(a, value, s, read)) return DM_OK;
+  if (invalid)
+    return stated ? DM_OK : request_unreadable(a->name, dm_attributes_find(list, a->name));
+  if (a->of_equation && request_is_same(a, value, s, read)) return DM_OK;
   if (stated) {
     note_claim(v, a->option, text);
   } else {
@@ -132,11 +133,11 @@ static dm_status take_attributes(const dm_attributes *list, dm_settings *s, dm_v
   const bool lines = dm_given(s, "center-a") || dm_given(s, "center-b") || dm_given(s, "scale-a") ||
                      dm_given(s, "scale-b");
   for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
-    const attribute *a = &attributes[i];
+    const request_attribute *a = &attributes[i];
     bool is_stated = a->of_lines ? lines : dm_given(stated, a->option);
     if (strcmp(a->option, "alpha") == 0) /* it may be divided already */
       is_stated |= s->missing != (int)DM_MISSING_PAIRWISE && dm_given(stated, "divide");
-    DM_TRY(take(a, list, is_stated, s, read, v));
+    DM_TRY(request_take(a, list, is_stated, s, read, v));
   }
   return DM_OK;
 }
@@ -147,8 +148,8 @@ static dm_status take_reduction(const dm_attributes *list, const dm_settings *s,
   DM_TRY(dm_buffer_table(1, &own));
   DM_TRY(dm_buffer_table(1, &read));
   *own = *s;
-  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    DM_TRY(take(&reductions[i], list, false, own, read, v));
+  for (size_t i = 0; i < sizeof request_reductions / sizeof *request_reductions; i++)
+    DM_TRY(request_take(&request_reductions[i], list, false, own, read, v));
   dm_reductions kept;
   dm_request_kept(own, &kept);
   v->reduction = kept.list[0];
@@ -168,7 +169,7 @@ static dm_status take_type(const dm_attributes *list, bool stated, dm_verify *v)
   const char *text = dm_attributes_find(list, "type");
   dm_dtype type, *used = &v->equation.type;
   if (!text || !*text) return DM_OK;
-  if (!dm_dtype_parse(text, &type)) return stated ? DM_OK : unreadable("type", text);
+  if (!dm_dtype_parse(text, &type)) return stated ? DM_OK : request_unreadable("type", text);
   if (!stated && is_as_fine(type, v->a.dtype) && is_as_fine(type, v->b.dtype)) *used = type;
   if (type != *used) note_claim(v, "type", text);
   return DM_OK;
@@ -185,7 +186,8 @@ static dm_status take_compute(const dm_attributes *list, bool stated, dm_verify 
   const char *text = dm_attributes_find(list, "compute");
   dm_equation other = v->equation;
   if (!text) return DM_OK;
-  if (!dm_compute_parse(text, &other.compute)) return stated ? DM_OK : unreadable("compute", text);
+  if (!dm_compute_parse(text, &other.compute))
+    return stated ? DM_OK : request_unreadable("compute", text);
   const dm_dataset *c0 = v->has_c0 ? &v->c0 : NULL;
   dm_problem used, claimed;
   dm_status status = dm_problem_of(&v->a, &v->b, c0, &v->equation, &used);
@@ -202,7 +204,7 @@ static dm_status take_norm(const dm_attributes *list, double *norm) {
   const char *text = dm_attributes_find(list, "norm");
   char *end = NULL;
   *norm = text ? strtod(text, &end) : -1.0;
-  if (text && (end == text || *end)) return unreadable("norm", text);
+  if (text && (end == text || *end)) return request_unreadable("norm", text);
   if (!isfinite(*norm)) *norm = -1.0;
   return DM_OK;
 }
@@ -285,8 +287,8 @@ static dm_status inspect_c(const dm_settings *s, const dm_log *log, const char *
   return inspect_arrays(s, log, &at, v);
 }
 
-static dm_status prepare(dm_settings *s, const dm_log *log, const char *const operands[3],
-                         dm_verify *v, dm_attributes *provenance) {
+static dm_status request_prepare(dm_settings *s, const dm_log *log, const char *const operands[3],
+                                 dm_verify *v, dm_attributes *provenance) {
   const bool type = dm_given(s, "type"), compute = dm_given(s, "compute"),
              beta = dm_given(s, "beta");
   dm_problem problem;
@@ -335,7 +337,7 @@ dm_status dm_request_verify(const dm_settings *s, const dm_log *log, const char 
   DM_TRY(dm_buffer_table(1, &provenance));
   DM_TRY(dm_buffer_table(1, &own));
   *own = *s;
-  return prepare(own, log, operands, v, provenance);
+  return request_prepare(own, log, operands, v, provenance);
 }
 
 dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const char *operand,

@@ -113,7 +113,7 @@ char *dm_value_choices(const dm_value *value, char text[128]) {
 /* Setters: parse the text of a value and store it in the settings, one function per kind of
  * value. */
 
-static void *place(const dm_value *value, void *settings) {
+static void *value_place(const dm_value *value, void *settings) {
   return (char *)settings + value->at;
 }
 
@@ -126,7 +126,7 @@ static bool is_one_of(const char *text, const char *const *names) {
 dm_status dm_value_set_flag(const dm_value *value, const char *text, void *settings) {
   static const char *const yes[] = {"1", "yes", "true", "on", NULL};
   static const char *const no[] = {"0", "no", "false", "off", NULL};
-  bool *flag = place(value, settings);
+  bool *flag = value_place(value, settings);
   if (!text || is_one_of(text, yes))
     *flag = true;
   else if (is_one_of(text, no))
@@ -136,10 +136,10 @@ dm_status dm_value_set_flag(const dm_value *value, const char *text, void *setti
   return DM_OK;
 }
 
-static bool choose(const dm_value *value, const char *text, void *settings) {
+static bool value_choose(const dm_value *value, const char *text, void *settings) {
   for (int i = 0; value->choices[i]; i++) {
     if (strcasecmp(text, value->choices[i]) != 0) continue;
-    *(int *)place(value, settings) = i;
+    *(int *)value_place(value, settings) = i;
     return true;
   }
   return false;
@@ -155,7 +155,7 @@ static const char *const synonyms[][2] = {
 
 enum { SYNONYMS = sizeof synonyms / sizeof synonyms[0], NAMES = 64 };
 
-static const char *synonym_of(const char *text) {
+static const char *value_synonym_of(const char *text) {
   for (size_t i = 0; i < SYNONYMS; i++)
     if (strcasecmp(text, synonyms[i][0]) == 0) return synonyms[i][1];
   return text;
@@ -170,12 +170,14 @@ static dm_status suggest_choice(dm_status status, const char *text, const char *
   for (size_t i = 0; i < SYNONYMS && count < NAMES; i++)
     if (is_one_of(synonyms[i][1], choices)) names[count++] = synonyms[i][0];
   const int nearest = dm_closest(text, names, count);
-  return nearest < 0 ? status : dm_hint(status, "did you mean '%s'?", synonym_of(names[nearest]));
+  return nearest < 0 ? status
+                     : dm_hint(status, "did you mean '%s'?", value_synonym_of(names[nearest]));
 }
 
 dm_status dm_value_set_choice(const dm_value *value, const char *text, void *settings) {
   char all[128];
-  if (choose(value, text, settings) || choose(value, synonym_of(text), settings)) return DM_OK;
+  if (value_choose(value, text, settings) || value_choose(value, value_synonym_of(text), settings))
+    return DM_OK;
   dm_status status =
       dm_fail(DM_E_USAGE, "'%s' is not one of %s", text, dm_value_choices(value, all));
   return suggest_choice(status, text, value->choices);
@@ -183,7 +185,7 @@ dm_status dm_value_set_choice(const dm_value *value, const char *text, void *set
 
 /* One of the choices, or several, separated by commas; choice I is number DM_REDUCE_MAX + I - 1. */
 static dm_status set_reductions(const dm_value *value, const char *text, void *settings) {
-  int *reduce = place(value, settings), all = 0;
+  int *reduce = value_place(value, settings), all = 0;
   for (const char *at = text; at;) {
     char word[DM_VALUE_TEXT];
     const char *comma = strchr(at, ',');
@@ -200,7 +202,7 @@ static dm_status set_reductions(const dm_value *value, const char *text, void *s
 /* One of the choices; after "rbf" its gamma. */
 static dm_status set_metric(const dm_value *value, const char *text, void *settings) {
   static const char rbf[] = "rbf";
-  dm_metric_choice *metric = place(value, settings);
+  dm_metric_choice *metric = value_place(value, settings);
   memset(metric, 0, sizeof *metric);
   if (strncasecmp(text, rbf, sizeof rbf - 1) != 0 || (text[3] && text[3] != ':'))
     return dm_value_set_choice(value, text, settings);
@@ -211,7 +213,7 @@ static dm_status set_metric(const dm_value *value, const char *text, void *setti
 }
 
 static dm_status set_compute(const dm_value *value, const char *text, void *settings) {
-  if (dm_compute_parse(text, (dm_compute_choice *)place(value, settings))) return DM_OK;
+  if (dm_compute_parse(text, (dm_compute_choice *)value_place(value, settings))) return DM_OK;
   if (strchr(text, ':'))
     return dm_hint(
         dm_fail(DM_E_USAGE, "'%s' is not a compute mode", text),
@@ -226,7 +228,7 @@ dm_status dm_value_set_count(const dm_value *value, const char *text, void *sett
                    "k, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024");
   if (number < value->least)
     return dm_fail(DM_E_USAGE, "%s is less than %lld", text, (long long)value->least);
-  *(int64_t *)place(value, settings) = number;
+  *(int64_t *)value_place(value, settings) = number;
   return DM_OK;
 }
 
@@ -240,12 +242,12 @@ static dm_status set_seed(const dm_value *value, const char *text, void *setting
       isxdigit((unsigned char)digits[0]) ? strtoull(digits, &end, hex ? 16 : 10) : 0;
   if (!end || end == digits || *end || errno == ERANGE)
     return dm_fail(DM_E_USAGE, "'%s' is not a whole number of 64 bits", text);
-  *(uint64_t *)place(value, settings) = number;
+  *(uint64_t *)value_place(value, settings) = number;
   return DM_OK;
 }
 
 dm_status dm_value_set_real(const dm_value *value, const char *text, void *settings) {
-  if (!dm_parse_real(text, place(value, settings)))
+  if (!dm_parse_real(text, value_place(value, settings)))
     return dm_fail(DM_E_USAGE, "'%s' is not a number within the range of f64", text);
   return DM_OK;
 }
@@ -260,7 +262,7 @@ dm_status dm_value_set_percent(const dm_value *value, const char *text, void *se
   if (strlen(text) >= sizeof number || !dm_parse_real(number, &percent) || percent <= 0 ||
       percent > 100)
     return dm_fail(DM_E_USAGE, "'%s' is not a percentage such as 80%%", text);
-  *(double *)place(value, settings) = percent / 100;
+  *(double *)value_place(value, settings) = percent / 100;
   return DM_OK;
 }
 
@@ -271,7 +273,7 @@ dm_status dm_value_set_duration(const dm_value *value, const char *text, void *s
                    "for example 90s, 30m, 1h30m, 1d, or 1:30:00");
   if (seconds < (double)value->least && (seconds > 0 || !value->zero_is_off))
     return dm_fail(DM_E_USAGE, "%s is less than %lld s", text, (long long)value->least);
-  *(double *)place(value, settings) = seconds;
+  *(double *)value_place(value, settings) = seconds;
   return DM_OK;
 }
 
@@ -287,7 +289,7 @@ static dm_status set_complex(const dm_value *value, const char *text, void *sett
   real[length] = '\0';
   if (!dm_parse_real(real, &parts[0]) || (comma && !dm_parse_real(comma + 1, &parts[1])))
     return dm_fail(DM_E_USAGE, "'%s' is not a number RE or RE,IM within the range of f64", text);
-  memcpy(place(value, settings), parts, sizeof parts);
+  memcpy(value_place(value, settings), parts, sizeof parts);
   return DM_OK;
 }
 
@@ -301,12 +303,12 @@ dm_status dm_value_copy(const char *text, char *to, size_t room) {
 }
 
 dm_status dm_value_set_text(const dm_value *value, const char *text, void *settings) {
-  return dm_value_copy(text, place(value, settings), value->room);
+  return dm_value_copy(text, value_place(value, settings), value->room);
 }
 
 /* Words that describe a machine; "@FILE" stands for those in the file. */
 static dm_status set_machine(const dm_value *value, const char *text, void *settings) {
-  char *words = place(value, settings);
+  char *words = value_place(value, settings);
   dm_machine unused;
   DM_TRY(dm_value_set_text(value, text, settings));
   if (text[0] == '@') {
@@ -339,10 +341,10 @@ dm_status dm_value_location(const char *text, dm_location *location) {
 }
 
 /* One of the choices, or a location, of numbers of the columns; "rows:LOCATION": of the rows. */
-static dm_status set_lines(const dm_value *value, const char *text, void *settings) {
-  dm_lines_choice *to = place(value, settings);
+static dm_status value_set_lines(const dm_value *value, const char *text, void *settings) {
+  dm_lines_choice *to = value_place(value, settings);
   memset(to, 0, sizeof *to);
-  if (choose(value, text, settings)) return DM_OK;
+  if (value_choose(value, text, settings)) return DM_OK;
   if (!strpbrk(text, "./:")) return dm_value_set_choice(value, text, settings);
   const bool rows = strncmp(text, "rows:", 5) == 0, columns = strncmp(text, "columns:", 8) == 0;
   to->lines = (int)(rows ? DM_ROW_LINES : DM_COLUMN_LINES);
@@ -350,11 +352,11 @@ static dm_status set_lines(const dm_value *value, const char *text, void *settin
 }
 
 static dm_status set_location(const dm_value *value, const char *text, void *settings) {
-  return dm_value_location(text, place(value, settings));
+  return dm_value_location(text, value_place(value, settings));
 }
 
 static dm_status set_grid(const dm_value *value, const char *text, void *settings) {
-  int64_t *grid = place(value, settings);
+  int64_t *grid = value_place(value, settings);
   long p[3] = {0, 0, 1};
   int two = 0, three = 0;
   if (strcmp(text, "auto") == 0) {
@@ -371,7 +373,7 @@ static dm_status set_grid(const dm_value *value, const char *text, void *setting
 }
 
 static dm_status set_chunk(const dm_value *value, const char *text, void *settings) {
-  int64_t *chunk = place(value, settings);
+  int64_t *chunk = value_place(value, settings);
   char rows[32];
   const char *times = strchr(text, 'x');
   snprintf(rows, sizeof rows, "%.*s", times ? (int)(times - text) : 0, text);
@@ -384,7 +386,7 @@ static dm_status set_chunk(const dm_value *value, const char *text, void *settin
 
 /* ROWSxCOLS, row after row, or ROWSxCOLS,columns. */
 static dm_status set_shape(const dm_value *value, const char *text, void *settings) {
-  dm_fold *fold = place(value, settings);
+  dm_fold *fold = value_place(value, settings);
   char rows[32], cols[32];
   const char *times = strchr(text, 'x'), *comma = times ? strchr(times, ',') : NULL;
   const char *end = comma ? comma : text + strlen(text);
@@ -404,7 +406,7 @@ static dm_status set_shape(const dm_value *value, const char *text, void *settin
 }
 
 static dm_status set_packed(const dm_value *value, const char *text, void *settings) {
-  dm_fold *fold = place(value, settings);
+  dm_fold *fold = value_place(value, settings);
   if (strcmp(text, "lower") != 0 && strcmp(text, "upper") != 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no triangle", text), "lower or upper");
   *fold = (dm_fold){.way = text[0] == 'l' ? DM_FOLD_LOWER : DM_FOLD_UPPER};
@@ -415,7 +417,7 @@ static dm_status set_level(const dm_value *value, const char *text, void *settin
   int64_t level;
   if (!dm_parse_count(text, &level) || level < 1 || level > 9)
     return dm_fail(DM_E_USAGE, "'%s' is not a level from 1 (fastest) to 9 (smallest)", text);
-  *(int64_t *)place(value, settings) = level;
+  *(int64_t *)value_place(value, settings) = level;
   return DM_OK;
 }
 
@@ -436,7 +438,7 @@ static int parse_widths(const char *text, int most, int64_t widths[]) {
 }
 
 static dm_status set_panel(const dm_value *value, const char *text, void *settings) {
-  int64_t *panel = place(value, settings), widths[1 + DM_RAMP];
+  int64_t *panel = value_place(value, settings), widths[1 + DM_RAMP];
   memset(panel, 0, sizeof widths);
   if (strcmp(text, "auto") == 0) return DM_OK;
   const int count = parse_widths(text, 1 + DM_RAMP, widths);
@@ -463,7 +465,7 @@ static dm_status set_memory(const dm_value *value, const char *text, void *setti
                      "for example host=8GiB,device=40GiB; either may be left out");
     at = stated + length + (stated[length] == ',');
   }
-  memcpy(place(value, settings), memory, sizeof memory);
+  memcpy(value_place(value, settings), memory, sizeof memory);
   return DM_OK;
 }
 
@@ -471,133 +473,135 @@ static dm_status set_memory(const dm_value *value, const char *text, void *setti
  *
  * Programs add words for people (cli/option_table.c); the library has nothing but this. */
 
-#define AT(field) .at = offsetof(dm_settings, field), .room = sizeof(((dm_settings *)0)->field)
+#define VALUE_AT(field)                                                                            \
+  .at = offsetof(dm_settings, field), .room = sizeof(((dm_settings *)0)->field)
 
 /* Each list is in the order of the enum that it stands for. */
 static const char *const ops[] = {"n", "t", "c", NULL};
-static const char *const types[] = {"f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", NULL};
-static const char *const accumulate[] = {"auto", "f32", "fast", NULL};
+static const char *const value_types[] = {"f64",  "f32", "f16", "bf16", "c64",
+                                          "c128", "i8",  "i32", NULL};
+static const char *const value_accumulate[] = {"auto", "f32", "fast", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
 static const char *const transports[] = {"auto", "self", "host",     "shared",
                                          "ipc",  "nccl", "ipc+nccl", NULL};
 static const char *const read_ways[] = {"auto", "pread", NULL};
-static const char *const ways[] = {"pwrite", "mapped", "auto", NULL};
+static const char *const value_ways[] = {"pwrite", "mapped", "auto", NULL};
 static const char *const reactions[] = {"repair", "stop", "warn", NULL};
-static const char *const modes[] = {"auto", "always", "never", NULL};
-static const char *const missing[] = {"refuse",   "nan",      "zero", "mean",
-                                      "pairwise", "complete", NULL};
-static const char *const lines[] = {"none", "columns", "rows", NULL};
+static const char *const value_modes[] = {"auto", "always", "never", NULL};
+static const char *const value_missing[] = {"refuse",   "nan",      "zero", "mean",
+                                            "pairwise", "complete", NULL};
+static const char *const value_lines[] = {"none", "columns", "rows", NULL};
 static const char *const metrics[] = {"none",        "cosine",    "euclidean",
                                       "sqeuclidean", "rbf:GAMMA", NULL};
 static const char *const divisors[] = {"1", "n", "n-1", NULL};
 static const char *const halves[] = {"both", "lower", "upper", NULL};
-static const char *const reductions[] = {"none", "max",  "min",   "argmax",   "argmin", "sum",
-                                         "mean", "norm", "count", "diagonal", NULL};
-static const char *const each[] = {"row", "column", NULL};
+static const char *const value_reductions[] = {"none", "max",  "min",   "argmax",   "argmin", "sum",
+                                               "mean", "norm", "count", "diagonal", NULL};
+static const char *const value_each[] = {"row", "column", NULL};
 static const char *const orders[] = {"value", "abs", "smallest", NULL};
 static const char *const methods[] = {"auto", "gram", "passes", NULL};
 static const char *const weights_are[] = {"reliability", "frequency", NULL};
-static const char *const stack[] = {"rows", "columns", NULL};
+static const char *const value_stack[] = {"rows", "columns", NULL};
 static const char *const complex_axes[] = {"auto", "last", "first", "none", NULL};
 
 /* clang-format off */
 const dm_value dm_values[] = {
-    {"output", set_location, AT(output), .programs_only = true},
-    {"c", set_location, AT(old_c)},
-    {"force", dm_value_set_flag, AT(force)},
-    {"append", dm_value_set_flag, AT(append)},
-    {"chunk", set_chunk, AT(chunk)},
-    {"deflate", set_level, AT(deflate)},
-    {"zstd", dm_value_set_count, AT(zstd), .least = 1},
-    {"shuffle", dm_value_set_flag, AT(shuffle)},
-    {"op-a", dm_value_set_choice, AT(op_a), .initial = "n", .choices = ops},
-    {"op-b", dm_value_set_choice, AT(op_b), .initial = "n", .choices = ops},
-    {"center-a", set_lines, AT(center[0]), .initial = "none", .choices = lines},
-    {"center-b", set_lines, AT(center[1]), .initial = "none", .choices = lines},
-    {"scale-a", set_lines, AT(scale[0]), .initial = "none", .choices = lines},
-    {"scale-b", set_lines, AT(scale[1]), .initial = "none", .choices = lines},
-    {"weights", set_location, AT(weights)},
-    {"weights-are", dm_value_set_choice, AT(weights_are), .initial = "reliability", .choices = weights_are},
-    {"center", dm_value_set_flag, AT(center_x)},
-    {"scale", dm_value_set_flag, AT(scale_x)},
-    {"metric", set_metric, AT(metric), .initial = "none", .choices = metrics},
-    {"grm", dm_value_set_flag, AT(grm)},
-    {"nonfounders", dm_value_set_flag, AT(nonfounders)},
-    {"divide", dm_value_set_choice, AT(divide), .choices = divisors},
-    {"triangle", dm_value_set_choice, AT(half), .initial = "both", .choices = halves},
-    {"top", dm_value_set_count, AT(top), .least = 1},
-    {"above", dm_value_set_real, AT(above)},
-    {"below", dm_value_set_real, AT(below)},
-    {"reduce", set_reductions, AT(reduce), .initial = "none", .choices = reductions},
-    {"each", dm_value_set_choice, AT(each), .initial = "row", .choices = each},
-    {"by", dm_value_set_choice, AT(by), .initial = "value", .choices = orders},
-    {"no-self", dm_value_set_flag, AT(no_self)},
-    {"max-elements", dm_value_set_count, AT(max_elements), .least = 1},
-    {"rank", dm_value_set_count, AT(rank), .least = 1},
-    {"method", dm_value_set_choice, AT(method), .initial = "auto", .choices = methods},
-    {"passes", dm_value_set_count, AT(passes), .initial = "20", .least = 1},
-    {"oversampling", dm_value_set_count, AT(oversampling), .initial = "10"},
-    {"tolerance", dm_value_set_real, AT(tolerance), .initial = "1e-5"},
-    {"seed", dm_value_set_count, AT(seed), .initial = "1"},
-    {"scores", set_location, AT(scores)},
-    {"as-column", dm_value_set_flag, AT(as_column)},
-    {"as-row", dm_value_set_flag, AT(as_row)},
-    {"row-axes-a", dm_value_set_count, AT(row_axes[0]), .least = 1},
-    {"row-axes-b", dm_value_set_count, AT(row_axes[1]), .least = 1},
-    {"shape-a", set_shape, AT(fold[0])},
-    {"shape-b", set_shape, AT(fold[1])},
-    {"packed-a", set_packed, AT(fold[0])},
-    {"packed-b", set_packed, AT(fold[1])},
-    {"complex-axis", dm_value_set_choice, AT(complex_axis), .initial = "auto", .choices = complex_axes},
-    {"complex-axis-a", dm_value_set_choice, AT(complex_axes[0]), .initial = "auto", .choices = complex_axes},
-    {"complex-axis-b", dm_value_set_choice, AT(complex_axes[1]), .initial = "auto", .choices = complex_axes},
-    {"batch", dm_value_set_count, AT(batch), .initial = "1", .least = 1},
-    {"stack", dm_value_set_choice, AT(stack), .initial = "rows", .choices = stack},
-    {"alpha", set_complex, AT(alpha), .initial = "1"},
-    {"beta", set_complex, AT(beta), .initial = "0"},
-    {"type", dm_value_set_choice, AT(type), .choices = types},
-    {"missing", dm_value_set_choice, AT(missing), .initial = "refuse", .choices = missing},
-    {"missing-value", set_number_text, AT(missing_value)},
-    {"raw", dm_value_set_flag, AT(raw)},
-    {"allow-rounding", dm_value_set_flag, AT(rounding)},
-    {"strict-types", dm_value_set_flag, AT(strict_types)},
-    {"type-c", dm_value_set_choice, AT(type_c), .choices = types},
-    {"compute", set_compute, AT(compute), .initial = "auto", .choices = dm_compute_names},
-    {"accumulate", dm_value_set_choice, AT(accumulate), .initial = "auto", .choices = accumulate},
-    {"full", dm_value_set_flag, AT(full)},
-    {"machine", set_machine, AT(machine)},
-    {"grid", set_grid, AT(grid), .initial = "auto"},
-    {"panel", set_panel, AT(panel), .initial = "auto"},
-    {"backend", dm_value_set_choice, AT(backend), .initial = "auto", .choices = backends},
-    {"kernel", dm_value_set_text, AT(kernel), .initial = "auto"},
-    {"transport", dm_value_set_choice, AT(transport), .initial = "auto", .choices = transports},
-    {"pretend-nodes", dm_value_set_count, AT(pretend_nodes), .initial = "1", .least = 1, .programs_only = true},
-    {"threads", dm_value_set_count, AT(threads), .least = 1},
-    {"io-threads", dm_value_set_count, AT(io_threads)},
-    {"read-by", dm_value_set_choice, AT(read_by), .initial = "auto", .choices = read_ways, .programs_only = true},
-    {"write-by", dm_value_set_choice, AT(write_by), .initial = "auto", .choices = ways},
-    {"memory", set_memory, AT(memory)},
-    {"reproducible", dm_value_set_flag, AT(reproducible)},
-    {"verify", dm_value_set_flag, AT(verify), .initial = "yes"},
-    {"verify-seed", set_seed, AT(verify_seed)},
-    {"verify-files", dm_value_set_flag, AT(verify_files)},
-    {"verify-written", dm_value_set_choice, AT(verify_written), .initial = "auto", .choices = modes},
-    {"protect", dm_value_set_flag, AT(protect), .initial = "yes"},
-    {"on-corruption", dm_value_set_choice, AT(on_corruption), .initial = "repair", .choices = reactions},
-    {"allow-unchecked", dm_value_set_flag, AT(allow_unchecked)},
-    {"overlap", dm_value_set_flag, AT(overlap), .initial = "yes"},
-    {"require-gpu-per-rank", dm_value_set_flag, AT(require_gpu_per_rank)},
-    {"checkpoint", dm_value_set_flag, AT(checkpoint), .initial = "yes"},
-    {"checkpoint-interval", dm_value_set_duration, AT(checkpoint_interval), .initial = "60s", .least = 1, .zero_is_off = true},
-    {"hang-timeout", dm_value_set_duration, AT(hang_timeout), .initial = "10m", .least = 1, .zero_is_off = true, .programs_only = true},
-    {"allow-external", dm_value_set_flag, AT(external)},
-    {"allow-virtual", dm_value_set_flag, AT(virtual)},
-    {"allow-filters", dm_value_set_flag, AT(filters)},
-    {"allow-no-data", dm_value_set_flag, AT(no_data)},
-    {"swmr", dm_value_set_flag, AT(swmr)},
+    {"output", set_location, VALUE_AT(output), .programs_only = true},
+    {"c", set_location, VALUE_AT(old_c)},
+    {"force", dm_value_set_flag, VALUE_AT(force)},
+    {"append", dm_value_set_flag, VALUE_AT(append)},
+    {"chunk", set_chunk, VALUE_AT(chunk)},
+    {"deflate", set_level, VALUE_AT(deflate)},
+    {"zstd", dm_value_set_count, VALUE_AT(zstd), .least = 1},
+    {"shuffle", dm_value_set_flag, VALUE_AT(shuffle)},
+    {"op-a", dm_value_set_choice, VALUE_AT(op_a), .initial = "n", .choices = ops},
+    {"op-b", dm_value_set_choice, VALUE_AT(op_b), .initial = "n", .choices = ops},
+    {"center-a", value_set_lines, VALUE_AT(center[0]), .initial = "none", .choices = value_lines},
+    {"center-b", value_set_lines, VALUE_AT(center[1]), .initial = "none", .choices = value_lines},
+    {"scale-a", value_set_lines, VALUE_AT(scale[0]), .initial = "none", .choices = value_lines},
+    {"scale-b", value_set_lines, VALUE_AT(scale[1]), .initial = "none", .choices = value_lines},
+    {"weights", set_location, VALUE_AT(weights)},
+    {"weights-are", dm_value_set_choice, VALUE_AT(weights_are), .initial = "reliability", .choices = weights_are},
+    {"center", dm_value_set_flag, VALUE_AT(center_x)},
+    {"scale", dm_value_set_flag, VALUE_AT(scale_x)},
+    {"metric", set_metric, VALUE_AT(metric), .initial = "none", .choices = metrics},
+    {"grm", dm_value_set_flag, VALUE_AT(grm)},
+    {"nonfounders", dm_value_set_flag, VALUE_AT(nonfounders)},
+    {"divide", dm_value_set_choice, VALUE_AT(divide), .choices = divisors},
+    {"triangle", dm_value_set_choice, VALUE_AT(half), .initial = "both", .choices = halves},
+    {"top", dm_value_set_count, VALUE_AT(top), .least = 1},
+    {"above", dm_value_set_real, VALUE_AT(above)},
+    {"below", dm_value_set_real, VALUE_AT(below)},
+    {"reduce", set_reductions, VALUE_AT(reduce), .initial = "none", .choices = value_reductions},
+    {"each", dm_value_set_choice, VALUE_AT(each), .initial = "row", .choices = value_each},
+    {"by", dm_value_set_choice, VALUE_AT(by), .initial = "value", .choices = orders},
+    {"no-self", dm_value_set_flag, VALUE_AT(no_self)},
+    {"max-elements", dm_value_set_count, VALUE_AT(max_elements), .least = 1},
+    {"rank", dm_value_set_count, VALUE_AT(rank), .least = 1},
+    {"method", dm_value_set_choice, VALUE_AT(method), .initial = "auto", .choices = methods},
+    {"passes", dm_value_set_count, VALUE_AT(passes), .initial = "20", .least = 1},
+    {"oversampling", dm_value_set_count, VALUE_AT(oversampling), .initial = "10"},
+    {"tolerance", dm_value_set_real, VALUE_AT(tolerance), .initial = "1e-5"},
+    {"seed", dm_value_set_count, VALUE_AT(seed), .initial = "1"},
+    {"scores", set_location, VALUE_AT(scores)},
+    {"as-column", dm_value_set_flag, VALUE_AT(as_column)},
+    {"as-row", dm_value_set_flag, VALUE_AT(as_row)},
+    {"row-axes-a", dm_value_set_count, VALUE_AT(row_axes[0]), .least = 1},
+    {"row-axes-b", dm_value_set_count, VALUE_AT(row_axes[1]), .least = 1},
+    {"shape-a", set_shape, VALUE_AT(fold[0])},
+    {"shape-b", set_shape, VALUE_AT(fold[1])},
+    {"packed-a", set_packed, VALUE_AT(fold[0])},
+    {"packed-b", set_packed, VALUE_AT(fold[1])},
+    {"complex-axis", dm_value_set_choice, VALUE_AT(complex_axis), .initial = "auto", .choices = complex_axes},
+    {"complex-axis-a", dm_value_set_choice, VALUE_AT(complex_axes[0]), .initial = "auto", .choices = complex_axes},
+    {"complex-axis-b", dm_value_set_choice, VALUE_AT(complex_axes[1]), .initial = "auto", .choices = complex_axes},
+    {"batch", dm_value_set_count, VALUE_AT(batch), .initial = "1", .least = 1},
+    {"stack", dm_value_set_choice, VALUE_AT(stack), .initial = "rows", .choices = value_stack},
+    {"alpha", set_complex, VALUE_AT(alpha), .initial = "1"},
+    {"beta", set_complex, VALUE_AT(beta), .initial = "0"},
+    {"type", dm_value_set_choice, VALUE_AT(type), .choices = value_types},
+    {"missing", dm_value_set_choice, VALUE_AT(missing), .initial = "refuse", .choices = value_missing},
+    {"missing-value", set_number_text, VALUE_AT(missing_value)},
+    {"raw", dm_value_set_flag, VALUE_AT(raw)},
+    {"allow-rounding", dm_value_set_flag, VALUE_AT(rounding)},
+    {"strict-types", dm_value_set_flag, VALUE_AT(strict_types)},
+    {"type-c", dm_value_set_choice, VALUE_AT(type_c), .choices = value_types},
+    {"compute", set_compute, VALUE_AT(compute), .initial = "auto", .choices = dm_compute_names},
+    {"accumulate", dm_value_set_choice, VALUE_AT(accumulate), .initial = "auto", .choices = value_accumulate},
+    {"full", dm_value_set_flag, VALUE_AT(full)},
+    {"machine", set_machine, VALUE_AT(machine)},
+    {"grid", set_grid, VALUE_AT(grid), .initial = "auto"},
+    {"panel", set_panel, VALUE_AT(panel), .initial = "auto"},
+    {"backend", dm_value_set_choice, VALUE_AT(backend), .initial = "auto", .choices = backends},
+    {"kernel", dm_value_set_text, VALUE_AT(kernel), .initial = "auto"},
+    {"transport", dm_value_set_choice, VALUE_AT(transport), .initial = "auto", .choices = transports},
+    {"pretend-nodes", dm_value_set_count, VALUE_AT(pretend_nodes), .initial = "1", .least = 1, .programs_only = true},
+    {"threads", dm_value_set_count, VALUE_AT(threads), .least = 1},
+    {"io-threads", dm_value_set_count, VALUE_AT(io_threads)},
+    {"read-by", dm_value_set_choice, VALUE_AT(read_by), .initial = "auto", .choices = read_ways, .programs_only = true},
+    {"write-by", dm_value_set_choice, VALUE_AT(write_by), .initial = "auto", .choices = value_ways},
+    {"memory", set_memory, VALUE_AT(memory)},
+    {"reproducible", dm_value_set_flag, VALUE_AT(reproducible)},
+    {"verify", dm_value_set_flag, VALUE_AT(verify), .initial = "yes"},
+    {"verify-seed", set_seed, VALUE_AT(verify_seed)},
+    {"verify-files", dm_value_set_flag, VALUE_AT(verify_files)},
+    {"verify-written", dm_value_set_choice, VALUE_AT(verify_written), .initial = "auto", .choices = value_modes},
+    {"protect", dm_value_set_flag, VALUE_AT(protect), .initial = "yes"},
+    {"on-corruption", dm_value_set_choice, VALUE_AT(on_corruption), .initial = "repair", .choices = reactions},
+    {"allow-unchecked", dm_value_set_flag, VALUE_AT(allow_unchecked)},
+    {"overlap", dm_value_set_flag, VALUE_AT(overlap), .initial = "yes"},
+    {"require-gpu-per-rank", dm_value_set_flag, VALUE_AT(require_gpu_per_rank)},
+    {"checkpoint", dm_value_set_flag, VALUE_AT(checkpoint), .initial = "yes"},
+    {"checkpoint-interval", dm_value_set_duration, VALUE_AT(checkpoint_interval), .initial = "60s", .least = 1, .zero_is_off = true},
+    {"hang-timeout", dm_value_set_duration, VALUE_AT(hang_timeout), .initial = "10m", .least = 1, .zero_is_off = true, .programs_only = true},
+    {"allow-external", dm_value_set_flag, VALUE_AT(external)},
+    {"allow-virtual", dm_value_set_flag, VALUE_AT(virtual)},
+    {"allow-filters", dm_value_set_flag, VALUE_AT(filters)},
+    {"allow-no-data", dm_value_set_flag, VALUE_AT(no_data)},
+    {"swmr", dm_value_set_flag, VALUE_AT(swmr)},
 };
 /* clang-format on */
 
-enum { COUNT = sizeof dm_values / sizeof dm_values[0] };
-const int dm_value_count = COUNT;
-_Static_assert((int)COUNT <= (int)DM_VALUES, "dm_settings.given is too short");
+enum { VALUE_COUNT = sizeof dm_values / sizeof dm_values[0] };
+const int dm_value_count = VALUE_COUNT;
+_Static_assert((int)VALUE_COUNT <= (int)DM_VALUES, "dm_settings.given is too short");

@@ -30,7 +30,7 @@ enum {
   MIRRORED_STRIP = 16 << 20, /* the same if it has an image: it is as wide as the strip is high */
 };
 
-static dm_space space_of(const dm_plan *plan, dm_matrix matrix) {
+static dm_space buffers_space_of(const dm_plan *plan, dm_matrix matrix) {
   return dm_plan_residence(plan, matrix) == DM_IN_DEVICE ? DM_DEVICE : DM_HOST;
 }
 
@@ -39,10 +39,10 @@ int64_t dm_plan_share_slot(const dm_plan *plan, dm_matrix matrix, dm_coords at) 
                                       : dm_plan_b_share_most(plan, at.i);
   const int64_t cols =
       matrix == DM_A ? dm_plan_width(plan) : dm_range_size(dm_plan_cols(plan, 0, at.j));
-  return dm_laid_out(space_of(plan, matrix), rows, cols, dm_dtype_size(plan->problem.work));
+  return dm_laid_out(buffers_space_of(plan, matrix), rows, cols, dm_dtype_size(plan->problem.work));
 }
 
-static rank_extent extent_of(const dm_plan *plan, dm_coords at) {
+static rank_extent buffers_extent_of(const dm_plan *plan, dm_coords at) {
   const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, at.i));
   const int64_t cols = dm_range_size(dm_plan_cols(plan, 0, at.j));
   const dm_problem *p = &plan->problem;
@@ -68,18 +68,18 @@ static dm_buffer slots_of(dm_where where, int64_t slots, int64_t slot) {
 }
 
 /* Memory that peers read gets its own driver allocation, so that they see nothing else. */
-static void expose(dm_buffer *buffer) {
+static void buffers_expose(dm_buffer *buffer) {
   buffer->bytes = buffer->counted = dm_rounded(buffer->bytes, DM_BUFFER_SLAB_BYTES);
 }
 
 /* ---- buffers of one factor ---- */
 
 /* A share that stays through one tile has no more of its last panel than this is wide. */
-static dm_buffer share_of(const rank_extent *e, dm_matrix matrix) {
+static dm_buffer buffers_share_of(const rank_extent *e, dm_matrix matrix) {
   const dm_plan *plan = e->plan;
   const int64_t places = dm_plan_places(plan, matrix, e->panels);
   const bool a = matrix == DM_A;
-  const dm_space space = space_of(plan, matrix);
+  const dm_space space = buffers_space_of(plan, matrix);
   dm_buffer share =
       slots_of(space == DM_DEVICE ? DM_ON_DEVICE : DM_PINNED, places,
                dm_laid_out(space, a ? e->a_rows : e->b_rows, a ? e->width : e->cols, e->work));
@@ -107,13 +107,13 @@ static void list_factor(const rank_extent *e, dm_matrix matrix, dm_buffers *list
   const dm_route route = dm_plan_route(plan, matrix);
   dm_buffer *share = &list->of[dm_buffer_of(matrix, DM_SHARE)];
   dm_buffer *ring = &list->of[dm_buffer_of(matrix, DM_DEVICE_RING)];
-  if (route.piece == DM_SHARE) *share = share_of(e, matrix);
+  if (route.piece == DM_SHARE) *share = buffers_share_of(e, matrix);
   if (route.gathered == DM_HOST_RING)
     list->of[dm_buffer_of(matrix, DM_HOST_RING)] = ring_of(e, matrix, DM_PINNED, plan->slots);
   if (route.operand == DM_DEVICE_RING)
     *ring =
         ring_of(e, matrix, DM_ON_DEVICE, route.piece == DM_DEVICE_RING ? e->panels : plan->slots);
-  if (route.linked) expose(route.exposed == DM_SHARE ? share : ring);
+  if (route.linked) buffers_expose(route.exposed == DM_SHARE ? share : ring);
   if (route.operand == DM_SHARED_SLOTS) {
     dm_buffer slots = ring_of(e, matrix, DM_SHARED_MEMORY, e->panels);
     const int64_t members = matrix == DM_A ? plan->pn : plan->pm;
@@ -144,7 +144,7 @@ static void list_sums(const rank_extent *e, dm_buffers *list) {
   *blocks = slots_of(plan->gpu ? DM_ON_DEVICE : DM_PINNED, plan->blocks, block);
   if (plan->pk == 1) return;
   if (plan->device_links) { /* the first piece becomes the sum */
-    expose(blocks);
+    buffers_expose(blocks);
     list->of[DM_BUFFER_PIECES] =
         slots_of(DM_ON_DEVICE, plan->pk, dm_laid_out(DM_DEVICE, e->own_rows, e->wide, e->sum));
     return;
@@ -201,7 +201,7 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
 void dm_plan_buffers(const dm_plan *plan, dm_coords at, dm_buffers *list) {
   *list = (dm_buffers){0};
   if (at.idle) return;
-  const rank_extent e = extent_of(plan, at);
+  const rank_extent e = buffers_extent_of(plan, at);
   list_factor(&e, DM_A, list);
   list_factor(&e, DM_B, list);
   list_sums(&e, list);
@@ -284,11 +284,11 @@ enum {
   PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS at start */
   GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
   WORKSPACE_BYTES = 64 << 20,    /* workspace of cuBLAS, and memory that it allocates itself */
-  TILE_STEP = 256,               /* tiles of C in memory start at its multiples */
+  BUFFERS_TILE_STEP = 256,       /* tiles of C in memory start at its multiples */
   COPY_STEP = 512,               /* alignment in bytes of the rows of a kernel's copies, at most */
 };
 
-static void put(dm_buffers *list, dm_buffer_kind kind, dm_where where, int64_t bytes) {
+static void buffers_put(dm_buffers *list, dm_buffer_kind kind, dm_where where, int64_t bytes) {
   list->of[kind] = (dm_buffer){where, 1, bytes, bytes, bytes};
 }
 
@@ -325,7 +325,7 @@ static int64_t read_elements(const rank_extent *e, dm_matrix matrix) {
 
 static void list_pass(const rank_extent *e, dm_buffers *list) {
   const int64_t elements = dm_max(passing_elements(e, DM_A), passing_elements(e, DM_B));
-  if (elements > 0) put(list, DM_BUFFER_PASS, DM_PAGEABLE, dm_times(elements, e->work));
+  if (elements > 0) buffers_put(list, DM_BUFFER_PASS, DM_PAGEABLE, dm_times(elements, e->work));
 }
 
 static void list_readers(const rank_extent *e, dm_buffers *list) {
@@ -336,11 +336,12 @@ static void list_readers(const rank_extent *e, dm_buffers *list) {
       dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
   for (int x = 0; x < 2; x++)
     if (dm_plan_in_file(p, x) && !dm_triangle_reads_once(e->plan, (dm_matrix)x))
-      put(list, x == 0 ? DM_BUFFER_READ_A : DM_BUFFER_READ_B, DM_PAGEABLE,
-          reader_bytes(p->home[x], read_elements(e, (dm_matrix)x), x == 0 ? p->file_a : p->file_b,
-                       p->work, chunks[x]));
+      buffers_put(list, x == 0 ? DM_BUFFER_READ_A : DM_BUFFER_READ_B, DM_PAGEABLE,
+                  reader_bytes(p->home[x], read_elements(e, (dm_matrix)x),
+                               x == 0 ? p->file_a : p->file_b, p->work, chunks[x]));
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
-    put(list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
+    buffers_put(
+        list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
         reader_bytes(p->home[DM_OLD], dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
@@ -357,7 +358,7 @@ static void list_pieces(const rank_extent *e, dm_matrix matrix, dm_buffers *list
 /* Bytes of the tiles of C, one after the other. */
 static int64_t tiles_bytes(const rank_extent *e, dm_space space, int64_t size) {
   return dm_times(dm_plan_tiles(e->plan),
-                  dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), TILE_STEP));
+                  dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), BUFFERS_TILE_STEP));
 }
 
 /* Operands and C in memory: what moves between the caller and the ranks' places. */
@@ -369,20 +370,20 @@ static void list_moved(const rank_extent *e, dm_buffers *list) {
   list_pieces(e, DM_A, list);
   list_pieces(e, DM_B, list);
   if (p->reads_c && dm_plan_in_file(p, DM_C) && !dm_plan_in_file(p, DM_OLD))
-    put(list, DM_BUFFER_HOME_OLD, DM_PAGEABLE,
-        tiles_bytes(e, DM_HOST, dm_dtype_size(dm_dtype_widest(p->work))));
+    buffers_put(list, DM_BUFFER_HOME_OLD, DM_PAGEABLE,
+                tiles_bytes(e, DM_HOST, dm_dtype_size(dm_dtype_widest(p->work))));
   if (dm_plan_returns(plan))
-    put(list, DM_BUFFER_HOME_C, DM_PINNED, tiles_bytes(e, DM_HOST, dm_max(e->sum, size)));
+    buffers_put(list, DM_BUFFER_HOME_C, DM_PINNED, tiles_bytes(e, DM_HOST, dm_max(e->sum, size)));
   else if (p->c != p->accumulator && p->home[DM_C] == DM_HOME_SHARES)
-    put(list, DM_BUFFER_ROUNDED, on_device ? DM_ON_DEVICE : DM_PINNED,
-        tiles_bytes(e, on_device ? DM_DEVICE : DM_HOST, size));
+    buffers_put(list, DM_BUFFER_ROUNDED, on_device ? DM_ON_DEVICE : DM_PINNED,
+                tiles_bytes(e, on_device ? DM_DEVICE : DM_HOST, size));
   if (p->finish_bytes > 0)
-    put(list, DM_BUFFER_FINISHED_HOME, DM_PAGEABLE,
-        dm_packed(e->own_rows, e->cols, p->finish_bytes));
+    buffers_put(list, DM_BUFFER_FINISHED_HOME, DM_PAGEABLE,
+                dm_packed(e->own_rows, e->cols, p->finish_bytes));
 }
 
 /* A kernel's own copy of a matrix, in either orientation. */
-static int64_t copied(int64_t rows, int64_t cols, int64_t size) {
+static int64_t buffers_copied(int64_t rows, int64_t cols, int64_t size) {
   return dm_max(dm_times(rows, dm_rounded(dm_times(cols, size), COPY_STEP)),
                 dm_times(cols, dm_rounded(dm_times(rows, size), COPY_STEP)));
 }
@@ -404,11 +405,12 @@ static void list_converted(const rank_extent *e, dm_buffers *list) {
   const int a = plan->copies_a + dm_triangle_shares(plan, DM_A);
   const int b = plan->copies_b + dm_triangle_shares(plan, DM_B);
   if (plan->gpu)
-    bytes = dm_plus(bytes, dm_plus(dm_times(a, copied(e->rows, e->width, e->work)),
-                                   dm_times(b, copied(e->width, e->cols, e->work))));
+    bytes = dm_plus(bytes, dm_plus(dm_times(a, buffers_copied(e->rows, e->width, e->work)),
+                                   dm_times(b, buffers_copied(e->width, e->cols, e->work))));
   else if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
     bytes = dm_plus(bytes, DM_BUFFER_WIDENED_BYTES);
-  if (bytes > 0) put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
+  if (bytes > 0)
+    buffers_put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
 }
 
 /* Of each row of C, in bytes: check/freivalds.c and its judge. */
@@ -452,10 +454,10 @@ static void list_vectors(const rank_extent *e, dm_buffers *list) {
   int64_t bytes = p->verify ? sums : 0;
   const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
   if (scales) bytes = dm_plus(bytes, dm_times(76, lines));
-  put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
-  if (e->plan->gpu) put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
+  buffers_put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
+  if (e->plan->gpu) buffers_put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
   if (p->verify && dm_plan_streams(e->plan) && !runs)
-    put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
+    buffers_put(list, DM_BUFFER_SAMPLE, DM_PAGEABLE, DM_BUFFER_SAMPLE_BYTES);
 }
 
 static void add_working(const rank_extent *e, dm_buffers *list) {
@@ -465,25 +467,25 @@ static void add_working(const rank_extent *e, dm_buffers *list) {
     list_pass(e, list);
   }
   if (dm_plan_all_in_files(&plan->problem)) /* else the process holds the caller's matrices, too */
-    put(list, DM_BUFFER_PROCESS, DM_PAGEABLE,
-        plan->process_bytes > 0 ? plan->process_bytes
-        : plan->gpu             ? GPU_PROCESS_BYTES
-                                : PROCESS_BYTES);
+    buffers_put(list, DM_BUFFER_PROCESS, DM_PAGEABLE,
+                plan->process_bytes > 0 ? plan->process_bytes
+                : plan->gpu             ? GPU_PROCESS_BYTES
+                                        : PROCESS_BYTES);
   list_moved(e, list);
   list_converted(e, list);
   list_vectors(e, list);
-  if (plan->gpu) put(list, DM_BUFFER_WORKSPACE, DM_ON_DEVICE, WORKSPACE_BYTES);
+  if (plan->gpu) buffers_put(list, DM_BUFFER_WORKSPACE, DM_ON_DEVICE, WORKSPACE_BYTES);
 }
 
-static double part_of(int64_t need, int64_t limit) {
+static double buffers_part_of(int64_t need, int64_t limit) {
   if (need == INT64_MAX) return INFINITY;
   return limit > 0 ? (double)need / (double)limit : 0;
 }
 
 double dm_plan_pressure(const dm_plan *plan, const dm_machine *machine) {
   dm_memory_need need = dm_plan_memory(plan);
-  double device = plan->gpu ? part_of(need.total[DM_DEVICE], machine->device_bytes) : 0;
-  return fmax(part_of(need.total[DM_HOST], machine->host_bytes), device);
+  double device = plan->gpu ? buffers_part_of(need.total[DM_DEVICE], machine->device_bytes) : 0;
+  return fmax(buffers_part_of(need.total[DM_HOST], machine->host_bytes), device);
 }
 
 /* ---- routes ---- */

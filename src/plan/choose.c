@@ -41,7 +41,7 @@ static int sign_of(double difference) {
 }
 
 /* Less time first, then fewer layers, squarer grids, more ranks. */
-static int compare(const dm_plan *x, const dm_plan *y) {
+static int choose_compare(const dm_plan *x, const dm_plan *y) {
   int order = sign_of(coarse(dm_plan_price(x)) - coarse(dm_plan_price(y)));
   if (!order) order = sign_of(x->pk - y->pk);
   if (!order) order = sign_of(abs(x->pm - x->pn) - abs(y->pm - y->pn));
@@ -53,7 +53,7 @@ static int compare(const dm_plan *x, const dm_plan *y) {
 
 static void insert(ranking *best, const dm_plan *plan) {
   int at = best->count;
-  while (at > 0 && compare(plan, &best->plans[at - 1]) < 0) at--;
+  while (at > 0 && choose_compare(plan, &best->plans[at - 1]) < 0) at--;
   if (at == best->limit) return;
   if (best->count < best->limit) best->count++;
   for (int i = best->count - 1; i > at; i--) best->plans[i] = best->plans[i - 1];
@@ -71,7 +71,7 @@ static void limits(const dm_question *q, int64_t most[3]) {
   most[2] = q->wishes->reproducible ? 1 : dm_ceil_div(p->k, DM_PANEL_STEP);
 }
 
-static int first(int wish) {
+static int choose_first(int wish) {
   return wish ? wish : 1;
 }
 
@@ -79,7 +79,7 @@ static int last(int wish, int64_t most, int room) {
   return wish ? (wish <= room ? wish : 0) : (int)dm_min(most, room);
 }
 
-static void consider(const dm_question *q, grid g, ranking *best) {
+static void choose_consider(const dm_question *q, grid g, ranking *best) {
   dm_plan plan;
   dm_completion outcome = dm_plan_complete(q, g.pm, g.pn, g.pk, &plan);
   if (outcome == DM_COMPLETE) insert(best, &plan);
@@ -106,21 +106,21 @@ static bool may_enter(const ranking *best, double floor) {
 
 /* Visits every grid. First round (BEST NULL): keeps those with the lowest floors. Second: completes
  * all others that may enter. */
-static void visit(const dm_question *q, grid *promising, int *count, ranking *best) {
+static void choose_visit(const dm_question *q, grid *promising, int *count, ranking *best) {
   const dm_wishes *w = q->wishes;
   int64_t most[3];
   limits(q, most);
-  for (int pm = first(w->pm); pm <= last(w->pm, most[0], q->ranks); pm++) {
+  for (int pm = choose_first(w->pm); pm <= last(w->pm, most[0], q->ranks); pm++) {
     int across = q->ranks / pm;
-    for (int pn = first(w->pn); pn <= last(w->pn, most[1], across); pn++) {
+    for (int pn = choose_first(w->pn); pn <= last(w->pn, most[1], across); pn++) {
       int deep = across / pn;
-      for (int pk = first(w->pk); pk <= last(w->pk, most[2], deep); pk++) {
+      for (int pk = choose_first(w->pk); pk <= last(w->pk, most[2], deep); pk++) {
         if (!dm_triangle_takes_grid(q->problem, pm, pn, pk)) continue;
         grid g = {pm, pn, pk, dm_grid_floor(q->problem, q->machine, pm, pn, pk)};
         if (!best)
           keep_promising(promising, count, g);
         else if (may_enter(best, g.floor) && !is_among(promising, *count, g))
-          consider(q, g, best);
+          choose_consider(q, g, best);
       }
     }
   }
@@ -129,11 +129,11 @@ static void visit(const dm_question *q, grid *promising, int *count, ranking *be
 /* ---- wishes ---- */
 
 static dm_status check_grid(const dm_wishes *w, int ranks) {
-  int64_t product = (int64_t)first(w->pm) * first(w->pn);
+  int64_t product = (int64_t)choose_first(w->pm) * choose_first(w->pn);
   if (w->pm < 0 || w->pn < 0 || w->pk < 0) return dm_fail(DM_E_USAGE, "a grid side below 1");
-  if (product > ranks || product * first(w->pk) > ranks)
+  if (product > ranks || product * choose_first(w->pk) > ranks)
     return dm_hint(dm_fail(DM_E_USAGE, "the grid %dx%dx%d needs more than the %d ranks of this job",
-                           first(w->pm), first(w->pn), first(w->pk), ranks),
+                           choose_first(w->pm), choose_first(w->pn), choose_first(w->pk), ranks),
                    "start more ranks, or choose a smaller grid");
   return DM_OK;
 }
@@ -143,12 +143,12 @@ static dm_status check_wishes(const dm_question *q) {
   DM_TRY(check_grid(w, q->ranks));
   if (!dm_triangle_takes_grid(q->problem, w->pm, w->pn, w->pk))
     return dm_hint(dm_fail(DM_E_USAGE, "a symmetric product cannot use the grid %dx%dx%d",
-                           first(w->pm), first(w->pn), first(w->pk)),
+                           choose_first(w->pm), choose_first(w->pn), choose_first(w->pk)),
                    w->pm == w->pn
                        ? "complex residues need one layer: --grid %dx%dx1"
                        : "give as many rows as columns, --grid %dx%dx1, or leave the grid "
                          "to the planner",
-                   first(w->pm), first(w->pm));
+                   choose_first(w->pm), choose_first(w->pm));
   if (w->panel < 0 || w->panel % DM_PANEL_STEP)
     return dm_fail(DM_E_USAGE, "a panel of %lld is not a multiple of %d", (long long)w->panel,
                    DM_PANEL_STEP);
@@ -311,7 +311,7 @@ static dm_status nothing_found(const dm_question *q, bool unreachable) {
     return dm_hint(dm_fail(DM_E_USAGE,
                            "on the grid %dx%dx%d shares that stay on the GPUs would have to "
                            "be gathered, but no transport here moves GPU memory",
-                           first(w->pm), first(w->pn), first(w->pk)),
+                           choose_first(w->pm), choose_first(w->pn), choose_first(w->pk)),
                    "use --from host, or one rank");
   return does_not_fit(q);
 }
@@ -338,7 +338,7 @@ static void forecast_now(const dm_machine *machine, dm_plan *plan) {
 }
 
 /* Less is within the error of predictions. */
-static const double worth = 0.97;
+static const double choose_worth = 0.97;
 
 int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most,
                  const dm_wishes *wishes, double *seconds) {
@@ -350,7 +350,8 @@ int dm_plan_gpus(const dm_problem *problem, const dm_machine *machines, int most
     dm_status status = dm_plan_choose(problem, &machine, n, wishes, &plan);
     seconds[n - 1] = status ? INFINITY : plan.forecast.total + start;
     dm_status_free(status);
-    if (isfinite(seconds[n - 1]) && (best == 0 || seconds[n - 1] < worth * seconds[best - 1]))
+    if (isfinite(seconds[n - 1]) &&
+        (best == 0 || seconds[n - 1] < choose_worth * seconds[best - 1]))
       best = n;
   }
   return best > 0 ? best : most;
@@ -370,14 +371,14 @@ dm_status dm_plan_candidates(const dm_problem *problem, const dm_machine *machin
   *found = 0;
   DM_TRY(check_problem(problem, ranks));
   DM_TRY(check_wishes(&q));
-  visit(&q, promising, &promises, NULL);
+  choose_visit(&q, promising, &promises, NULL);
   for (int i = 0; i < promises; i++)
-    if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
-  visit(&q, promising, &promises, &best);
+    if (may_enter(&best, promising[i].floor)) choose_consider(&q, promising[i], &best);
+  choose_visit(&q, promising, &promises, &best);
   const int wholes = best.count;
   q.in_tiles = true; /* only if nothing fits untiled, and on the most promising grids */
   for (int i = 0; i < dm_min(promises, IN_TILES) && wholes == 0; i++)
-    if (may_enter(&best, promising[i].floor)) consider(&q, promising[i], &best);
+    if (may_enter(&best, promising[i].floor)) choose_consider(&q, promising[i], &best);
   if (best.count == 0) return nothing_found(&q, best.unreachable);
   for (int i = 0; i < best.count; i++) {
     dm_plan_finish(&q, &plans[i]);

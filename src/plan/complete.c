@@ -18,17 +18,17 @@
 enum {
   MOST_COUNTS = 64, /* numbers of tiles to try per side */
   MOST_WIDTHS = 8,
-  SLOTS = 2,
+  COMPLETE_SLOTS = 2,
   WIDEST = 8192,   /* width of panels, which are runs in a file; wider ones gain little */
   LEAST_SIDE = 16, /* least rows or columns of a block */
   MORE = 4,        /* also try so many finer cuts: they leave room for held panels */
 };
 
-typedef struct search {
+typedef struct complete_search {
   const dm_question *question;
   dm_plan best;
   double least, least_pressure;
-} search;
+} complete_search;
 
 /* Counts to try: 1, 2, ... 8, then in steps of a quarter, up to MOST. */
 static int counts_up_to(int64_t most, int64_t counts[MOST_COUNTS]) {
@@ -49,12 +49,13 @@ static void set_panels(const dm_question *q, dm_plan *plan, int64_t kb) {
   plan->kb = kb;
   memcpy(plan->ramp, widths.ramp, sizeof plan->ramp);
   plan->panels = dm_panels_of(plan->problem.k, plan->pk, kb, plan->ramp);
-  plan->slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
+  plan->slots =
+      plan->overlap ? (int)dm_min(COMPLETE_SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
   plan->reads = plan->slots + 1; /* one is read while the others wait for their products */
 }
 
 /* Candidate widths, widest first. */
-static int widths(const dm_question *q, const dm_plan *plan, int64_t width[MOST_WIDTHS]) {
+static int complete_widths(const dm_question *q, const dm_plan *plan, int64_t width[MOST_WIDTHS]) {
   const int64_t whole = dm_round_up(plan->problem.k, DM_PANEL_STEP);
   int count = 0;
   if (plan->reproducible || q->wishes->panel > 0) {
@@ -86,7 +87,7 @@ static void hold(const dm_question *q, dm_plan *plan, dm_matrix matrix) {
   *held = low;
 }
 
-static void consider_blocks(search *s, dm_plan *plan) {
+static void consider_blocks(complete_search *s, dm_plan *plan) {
   plan->held_a = plan->held_b = 0;
   double pressure = dm_plan_pressure(plan, s->question->machine);
   if (pressure > 1) {
@@ -104,7 +105,7 @@ static void consider_blocks(search *s, dm_plan *plan) {
 }
 
 /* Also tries a second block of C; its memory could allow larger tiles instead. */
-static void consider(search *s, dm_plan *plan) {
+static void complete_consider(complete_search *s, dm_plan *plan) {
   const bool stores = dm_plan_in_file(&plan->problem, DM_C); /* else all ranks pause at each tile */
   const int most =
       stores && plan->overlap && plan->pk == 1 && plan->tiles_m * plan->tiles_n > 1 ? 2 : 1;
@@ -113,7 +114,7 @@ static void consider(search *s, dm_plan *plan) {
 }
 
 /* With DOWN tiles down, the coarsest cuts across that fit; more tiles only need less memory. */
-static void try_columns(search *s, dm_plan *plan, const int64_t *counts, int count) {
+static void try_columns(complete_search *s, dm_plan *plan, const int64_t *counts, int count) {
   int low = 0, high = count - 1;
   plan->held_a = plan->held_b = 0;
   while (low < high) {
@@ -126,12 +127,12 @@ static void try_columns(search *s, dm_plan *plan, const int64_t *counts, int cou
   }
   for (int i = low; i < dm_min(count, low + MORE); i++) {
     plan->tiles_n = counts[i];
-    consider(s, plan);
+    complete_consider(s, plan);
   }
 }
 
 /* A symmetric C: as many tiles down as across, WISHED (0: any number). */
-static void try_squares(search *s, dm_plan *plan, int64_t wished) {
+static void try_squares(complete_search *s, dm_plan *plan, int64_t wished) {
   int64_t counts[MOST_COUNTS] = {wished};
   const int64_t most = dm_min(most_tiles(plan, plan->problem.m, plan->pm),
                               most_tiles(plan, plan->problem.n, plan->pn));
@@ -141,11 +142,11 @@ static void try_squares(search *s, dm_plan *plan, int64_t wished) {
     plan->tiles_m = plan->tiles_n = counts[i];
     plan->held_a = plan->held_b = 0;
     fitting += dm_plan_pressure(plan, s->question->machine) <= 1;
-    consider(s, plan);
+    complete_consider(s, plan);
   }
 }
 
-static void try_tiles(search *s, dm_plan *plan) {
+static void try_tiles(complete_search *s, dm_plan *plan) {
   int64_t down[MOST_COUNTS], across[MOST_COUNTS];
   const dm_wishes *w = s->question->wishes;
   if (plan->problem.symmetry != DM_NO_SYMMETRY) {
@@ -156,7 +157,7 @@ static void try_tiles(search *s, dm_plan *plan) {
     plan->tiles_m = w->tiles_m;
     plan->tiles_n = w->tiles_n;
     plan->down = w->down;
-    consider(s, plan);
+    complete_consider(s, plan);
     return;
   }
   const int64_t entries = dm_problem_entries(&plan->problem);
@@ -166,7 +167,7 @@ static void try_tiles(search *s, dm_plan *plan) {
     plan->down = false;
     plan->held_a = plan->held_b = 0;
     const double least = s->least;
-    consider(s, plan);
+    complete_consider(s, plan);
     if (s->least < least || dm_plan_pressure(plan, s->question->machine) <= 1) return;
   }
   int rows = counts_up_to(most_tiles(plan, dm_problem_entry_rows(&plan->problem), plan->pm), down);
@@ -181,7 +182,7 @@ static void try_tiles(search *s, dm_plan *plan) {
 
 /* ---- runs of small entries ---- */
 
-enum { RUN = 16 << 20 }; /* bytes of each factor, and of C, in a run */
+enum { COMPLETE_RUN = 16 << 20 }; /* bytes of each factor, and of C, in a run */
 
 /* Whether this job goes on with the runs of an earlier one. */
 static bool continues_runs(const dm_question *q) {
@@ -200,22 +201,22 @@ static bool takes_runs(const dm_question *q, const dm_plan *plan) {
 static int64_t entries_of_run(const dm_problem *p) {
   const int64_t rows = dm_problem_entry_rows(p);
   const int64_t most = dm_max(rows * p->n, dm_max(rows * p->k, p->k * p->n));
-  return dm_max(1, dm_min(p->batch, RUN / (most * dm_dtype_size(p->accumulator))));
+  return dm_max(1, dm_min(p->batch, COMPLETE_RUN / (most * dm_dtype_size(p->accumulator))));
 }
 
 /* The longest runs that fit. */
-static void try_runs(search *s, dm_plan *plan) {
+static void try_runs(complete_search *s, dm_plan *plan) {
   const int64_t wished = s->question->wishes->tiles_m;
   plan->tiles_n = 1;
   for (int64_t each = entries_of_run(&plan->problem); each > 1; each /= 2) {
     plan->tiles_m = wished > 0 ? wished : dm_ceil_div(plan->problem.batch, each);
-    consider(s, plan);
+    complete_consider(s, plan);
     if (wished > 0 || dm_plan_pressure(plan, s->question->machine) <= 1) return;
   }
 }
 
 /* Every residence of A and B; with RUNS only those. */
-static void try_residences(search *s, const dm_plan *plan, bool runs) {
+static void try_residences(complete_search *s, const dm_plan *plan, bool runs) {
   const dm_question *question = s->question;
   dm_plan trial = *plan;
   int64_t width[MOST_WIDTHS];
@@ -229,7 +230,7 @@ static void try_residences(search *s, const dm_plan *plan, bool runs) {
     trial.device_links = i >= places;
     trial.a = i % places & 1 ? DM_IN_FILE : DM_IN_HOST;
     trial.b = i % places & 2 ? DM_IN_FILE : DM_IN_HOST;
-    const int count = runs ? 1 : widths(question, plan, width);
+    const int count = runs ? 1 : complete_widths(question, plan, width);
     if (runs) width[0] = dm_round_up(plan->problem.k, DM_PANEL_STEP);
     for (int w = 0; w < count; w++) {
       set_panels(question, &trial, width[w]);
@@ -242,7 +243,8 @@ static void try_residences(search *s, const dm_plan *plan, bool runs) {
  * panels, and the panel width with the least predicted time within memory. False if nothing fits:
  * PLAN is then the one that needs least. */
 static bool cut_c(const dm_question *question, dm_plan *plan) {
-  search s = {.question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
+  complete_search s = {
+      .question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
   if (takes_runs(question, plan)) try_residences(&s, plan, true);
   if (s.least == INFINITY && !continues_runs(question)) try_residences(&s, plan, false);
   *plan = s.best;
@@ -251,30 +253,31 @@ static bool cut_c(const dm_question *question, dm_plan *plan) {
 
 /* ---- narrow matrices ---- */
 
-/* Matrices of which a panel with enough work has at least NARROW columns, or rows, are read longer
- * than they are multiplied. If there are many such panels, it takes less time to pass each through
- * the cache than to keep it in memory until the verification. */
-enum { NARROW = 2048, PASSING = 16 };
+/* Matrices of which a panel with enough work has at least COMPLETE_NARROW columns, or rows, are
+ * read longer than they are multiplied. If there are many such panels, it takes less time to pass
+ * each through the cache than to keep it in memory until the verification. */
+enum { COMPLETE_NARROW = 2048, PASSING = 16 };
 
 static bool is_narrow(const dm_question *q, const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   const int64_t width = dm_max(dm_plan_least_panel(plan), q->wishes->panel);
   return !plan->gpu && plan->overlap && !plan->reproducible && dm_problem_entries(p) == 1 &&
          dm_plan_all_in_files(p) && dm_compute_is_plain(&p->compute) && q->wishes->tiles_m == 0 &&
-         width >= NARROW && p->k / plan->pk >= PASSING * width;
+         width >= COMPLETE_NARROW && p->k / plan->pk >= PASSING * width;
 }
 
 /* Completes PLAN, which has a grid, without keeping A and B; false: it does not suit or fit. */
 static bool pass_narrow(const dm_question *question, dm_plan *plan) {
-  search s = {.question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
+  complete_search s = {
+      .question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
   int64_t width[MOST_WIDTHS];
   dm_plan trial = *plan;
   if (!is_narrow(question, plan)) return false;
   trial.a = trial.b = DM_IN_FILE;
   trial.in_place = trial.shared_a = trial.shared_b = false;
-  (void)widths(question, plan, width);
+  (void)complete_widths(question, plan, width);
   set_panels(question, &trial, width[0]);
-  consider(&s, &trial);
+  complete_consider(&s, &trial);
   *plan = s.best;
   return s.least < INFINITY;
 }
@@ -289,7 +292,8 @@ static void cut_c_for_time(const dm_question *question, double seconds, dm_plan 
   const int64_t most_n = most_tiles(plan, plan->problem.n, plan->pn);
   /* Slots only hold the panels of one tile. */
   trial.in_place = trial.shared_a = trial.shared_b = false;
-  trial.slots = plan->overlap ? (int)dm_min(SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
+  trial.slots =
+      plan->overlap ? (int)dm_min(COMPLETE_SLOTS, dm_range_size(dm_plan_layer(plan, 0))) : 1;
   if (plan->problem.symmetry != DM_NO_SYMMETRY) /* tiles off the diagonal have twice the work */
     trial.tiles_m = trial.tiles_n =
         dm_max(1, dm_min(dm_min(most_m, most_n), (int64_t)ceil(sqrt(2 * whole / seconds))));
@@ -502,13 +506,13 @@ void dm_plan_finish(const dm_question *question, dm_plan *plan) {
 }
 
 enum {
-  STRIPS = 8,      /* strips of a block */
-  STRETCHES = 256, /* stretches to try */
-  THINNEST = 64,   /* least rows of a strip */
+  COMPLETE_STRIPS = 8, /* strips of a block */
+  STRETCHES = 256,     /* stretches to try */
+  THINNEST = 64,       /* least rows of a strip */
   THINNEST_ON_GPU = 1024,
 };
 
-static const double worth = 0.995; /* strips must reduce the time to this fraction */
+static const double complete_worth = 0.995; /* strips must reduce the time to this fraction */
 
 /* All panels that a product reads remain in memory until the last one has arrived. */
 static bool keeps_panels(const dm_plan *plan) {
@@ -520,7 +524,7 @@ static int most_strips(const dm_plan *plan) {
   const int64_t thinnest = plan->gpu ? THINNEST_ON_GPU : THINNEST;
   const int64_t step = dm_max(plan->border, thinnest);
   const int64_t rows = dm_range_size(dm_plan_c_share(plan, 0, plan->pm - 1, plan->pk - 1));
-  return (int)dm_min(STRIPS, rows / step);
+  return (int)dm_min(COMPLETE_STRIPS, rows / step);
 }
 
 static double price(const dm_question *question, dm_plan *plan) {
@@ -551,7 +555,7 @@ void dm_plan_choose_strips(const dm_question *question, dm_plan *plan) {
   trial.strips = strips;
   for (trial.stretch = step; trial.stretch <= shortest && strips > 1; trial.stretch += step) {
     const double seconds = price(question, &trial);
-    if (seconds >= worth * least) continue;
+    if (seconds >= complete_worth * least) continue;
     best = trial;
     least = seconds;
   }

@@ -41,7 +41,7 @@ typedef struct box {
   double m, n, k;
 } box;
 
-static extent extent_of(const dm_plan *plan) {
+static extent grid_cost_extent_of(const dm_plan *plan) {
   const dm_problem *p = &plan->problem;
   extent e;
   e.rows = (double)dm_range_size(dm_plan_rows(plan, 0, 0));
@@ -70,7 +70,7 @@ static double neighbours(int n, int stride, int r) {
   return 1 + 2 * pairs / n;
 }
 
-static box box_of(const dm_plan *plan, const dm_machine *machine) {
+static box grid_cost_box_of(const dm_plan *plan, const dm_machine *machine) {
   const int per_node = machine->ranks_per_node;
   if (dm_plan_used(plan) <= per_node) return (box){plan->pm, plan->pn, plan->pk};
   if (plan->qm * plan->qn * plan->qk > 1) return (box){plan->qm, plan->qn, plan->qk};
@@ -87,7 +87,7 @@ static void add_traffic(traffic *t, double bytes, double parts, double inside) {
   t->between += bytes * (parts - inside) / (parts - 1);
 }
 
-static traffic gathered(const dm_plan *plan, const extent *e, box b) {
+static traffic grid_cost_gathered(const dm_plan *plan, const extent *e, box b) {
   traffic t = {0, 0};
   if (!plan->shared_a)
     add_traffic(&t, e->rows * e->depth * e->work * (1 - 1.0 / plan->pn), plan->pn, b.n);
@@ -103,9 +103,9 @@ static traffic summed(const dm_plan *plan, const extent *e, box b) {
 }
 
 double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine) {
-  extent e = extent_of(plan);
-  box b = box_of(plan, machine);
-  return gathered(plan, &e, b).between + summed(plan, &e, b).between;
+  extent e = grid_cost_extent_of(plan);
+  box b = grid_cost_box_of(plan, machine);
+  return grid_cost_gathered(plan, &e, b).between + summed(plan, &e, b).between;
 }
 
 /* GPUs use their links and the network adapters at once; host ranks move one message at a time. */
@@ -311,9 +311,9 @@ static double led_seconds(const dm_plan *plan, const dm_forecast *f, const exten
 }
 
 dm_forecast dm_plan_forecast(const dm_plan *plan, const dm_machine *machine) {
-  extent e = extent_of(plan);
-  box b = box_of(plan, machine);
-  traffic t = gathered(plan, &e, b);
+  extent e = grid_cost_extent_of(plan);
+  box b = grid_cost_box_of(plan, machine);
+  traffic t = grid_cost_gathered(plan, &e, b);
   dm_forecast f = {.read = read_seconds(plan, machine)};
   double messages =
       e.panels * ((plan->shared_b ? 0 : plan->pm - 1) + (plan->shared_a ? 0 : plan->pn - 1));

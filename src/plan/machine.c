@@ -7,7 +7,7 @@
 #include "core/units.h"
 
 /* Rates in operations or bytes per second. */
-typedef struct known_gpu {
+typedef struct machine_known_gpu {
   const char *name;
   dm_operand_rates flops;
   dm_operand_rates lasting; /* see dm_machine; 0: not known */
@@ -17,14 +17,14 @@ typedef struct known_gpu {
   int64_t gib;           /* free on an unused GPU */
   dm_operand_rates peak; /* dense peak of the data sheet (SXM if there is one) */
   bool own_kernels;      /* see dm_device */
-} known_gpu;
+} machine_known_gpu;
 
 /* h200: measured (cuBLAS 13.1, n = 8192, all GPUs pulling at once). Others: peak of the data sheet
  * times the fraction measured on the h200: f64 0.97, f32 0.76, tf32 0.87, half 0.80, i8 0.77. What
  * lasts was measured with n = 16384 and more on both (docs/results/gpu.jsonl, limited_gpu.jsonl,
  * node.jsonl): of f64 53 to 55 Tflop/s, of tf32 370, of half 690; f32 and i8 lose nothing. */
 /* clang-format off */
-static const known_gpu known_gpus[] = {
+static const machine_known_gpu known_gpus[] = {
     {"h200", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, {0.84, 1, 0.88, 0.88, 1}, 374e9, 55e9, 4.8e12, 139,
              {67e12, 67e12, 494.7e12, 989.4e12, 1978.9e12}, true},
     {"h100", {64.7e12, 51.1e12, 428e12, 790e12, 1524e12}, {0.84, 1, 0.88, 0.88, 1}, 374e9, 55e9, 3.35e12, 79,
@@ -38,24 +38,25 @@ static const known_gpu known_gpus[] = {
 };
 /* clang-format on */
 
-enum { KNOWN = sizeof known_gpus / sizeof known_gpus[0] };
+enum { MACHINE_KNOWN = sizeof known_gpus / sizeof known_gpus[0] };
 
-static const char *const names[KNOWN + 1] = {"h200", "h100", "a100", "l40s", "v100", NULL};
+static const char *const machine_names[MACHINE_KNOWN + 1] = {"h200", "h100", "a100",
+                                                             "l40s", "v100", NULL};
 
 const char *const *dm_machine_gpus(void) {
-  return names;
+  return machine_names;
 }
 
 /* NULL if NAME contains no known name. */
-static const known_gpu *find_known(const char *name) {
-  for (int i = 0; i < KNOWN; i++)
+static const machine_known_gpu *find_known(const char *name) {
+  for (int i = 0; i < MACHINE_KNOWN; i++)
     if (strcasestr(name, known_gpus[i].name)) return &known_gpus[i];
   return NULL;
 }
 
-static const known_gpu *find(const char *name) {
-  const known_gpu *known = find_known(name);
-  return known ? known : &known_gpus[KNOWN - 1];
+static const machine_known_gpu *machine_find(const char *name) {
+  const machine_known_gpu *known = find_known(name);
+  return known ? known : &known_gpus[MACHINE_KNOWN - 1];
 }
 
 /* Rates that do not depend on the processor: an SSD, one adapter of 400 Gb/s (GPU) or 100 Gb/s
@@ -114,7 +115,7 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
     state_flops(machine, &(dm_operand_rates){f64, f32, f32, 0.8 * f32, 0.8 * f32});
     return;
   }
-  const known_gpu *gpu = find(name);
+  const machine_known_gpu *gpu = machine_find(name);
   snprintf(machine->name, sizeof machine->name, "%s", gpu->name);
   state_flops(machine, &gpu->flops);
   for (int i = 0; i < DM_OPERANDS; i++) machine->lasting[i] = dm_operand_rate(&gpu->lasting, i);
@@ -152,21 +153,21 @@ double dm_machine_start(const dm_machine *machine, int ranks, bool one_process) 
 }
 
 double dm_machine_device_link(const char *name) {
-  return find(name)->device_link;
+  return machine_find(name)->device_link;
 }
 
 double dm_machine_peak(const char *name, const dm_compute *compute) {
-  const known_gpu *known = find_known(name);
+  const machine_known_gpu *known = find_known(name);
   return known ? dm_operand_rate(&known->peak, compute->operand) / compute->products : 0;
 }
 
 int64_t dm_machine_device_memory(const char *name) {
-  return find(name)->gib << 30;
+  return machine_find(name)->gib << 30;
 }
 
 /* Parses machines from words, like hwloc's synthetic topologies. */
 
-enum { LONGEST_WORD = 127, MOST = 1 << 24 };
+enum { LONGEST_WORD = 127, MACHINE_MOST = 1 << 24 };
 
 /* In the order of the names below. */
 typedef enum key {
@@ -215,16 +216,16 @@ static const char *const key_names[KEYS] = {"nodes",
                                             [KEY_TYPES + DM_TF32] = "gflops-tf32"};
 
 /* The values by key; NULL if not stated. */
-typedef struct words {
+typedef struct machine_words {
   char text[KEYS][LONGEST_WORD + 1];
   bool stated[KEYS];
-} words;
+} machine_words;
 
 static dm_status bad_value(key which, const char *value, const char *wanted) {
   return dm_fail(DM_E_USAGE, "%s=%s is not %s", key_names[which], value, wanted);
 }
 
-static dm_status take_word(const char *word, words *all) {
+static dm_status machine_take_word(const char *word, machine_words *all) {
   const char *equals = strchr(word, '=');
   if (!equals || equals == word || !equals[1])
     return dm_fail(DM_E_USAGE, "\"%s\" is not key=value", word);
@@ -245,7 +246,7 @@ static dm_status take_word(const char *word, words *all) {
                   : dm_hint(status, "did you mean \"%s\"?", key_names[near]);
 }
 
-static dm_status split_words(const char *text, words *all) {
+static dm_status split_words(const char *text, machine_words *all) {
   const char *blanks = " \t\n,";
   for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
     if (*text == '#') {
@@ -258,29 +259,29 @@ static dm_status split_words(const char *text, words *all) {
       return dm_fail(DM_E_USAGE, "a word of more than %d characters", LONGEST_WORD);
     memcpy(word, text, length);
     word[length] = '\0';
-    DM_TRY(take_word(word, all));
+    DM_TRY(machine_take_word(word, all));
     text += length;
   }
   return DM_OK;
 }
 
-static dm_status read_whole(const words *all, key which, int *value) {
+static dm_status machine_read_whole(const machine_words *all, key which, int *value) {
   int64_t number;
   if (!all->stated[which]) return DM_OK;
-  if (!dm_parse_count(all->text[which], &number) || number < 1 || number > MOST)
+  if (!dm_parse_count(all->text[which], &number) || number < 1 || number > MACHINE_MOST)
     return bad_value(which, all->text[which], "a whole number from 1 to 16777216");
   *value = (int)number;
   return DM_OK;
 }
 
-static dm_status read_bytes(const words *all, key which, int64_t *bytes) {
+static dm_status machine_read_bytes(const machine_words *all, key which, int64_t *bytes) {
   if (!all->stated[which]) return DM_OK;
   if (!dm_parse_count(all->text[which], bytes) || *bytes < 1)
     return bad_value(which, all->text[which], "a number of bytes such as 64GiB");
   return DM_OK;
 }
 
-static dm_status read_rate(const words *all, key which, double unit, double *rate) {
+static dm_status read_rate(const machine_words *all, key which, double unit, double *rate) {
   double number;
   if (!all->stated[which]) return DM_OK;
   if (!dm_parse_real(all->text[which], &number) || !(number > 0))
@@ -289,7 +290,7 @@ static dm_status read_rate(const words *all, key which, double unit, double *rat
   return DM_OK;
 }
 
-static dm_status check_gpu(const words *all) {
+static dm_status check_gpu(const machine_words *all) {
   if (!all->stated[KEY_GPU])
     return all->stated[KEY_GPUS]
                ? dm_hint(dm_fail(DM_E_USAGE, "gpus=%s without gpu=", all->text[KEY_GPUS]),
@@ -307,21 +308,21 @@ static dm_status check_gpu(const words *all) {
              : dm_hint(status, "did you mean \"%s\"?", known[near]);
 }
 
-static dm_status read_shape(const words *all, dm_machine *machine, int *gpus) {
+static dm_status machine_read_shape(const machine_words *all, dm_machine *machine, int *gpus) {
   int cores = 1;
   DM_TRY(check_gpu(all));
-  DM_TRY(read_whole(all, KEY_CORES, &cores));
+  DM_TRY(machine_read_whole(all, KEY_CORES, &cores));
   dm_machine_stated(all->stated[KEY_GPU] ? all->text[KEY_GPU] : NULL, cores, machine);
-  DM_TRY(read_whole(all, KEY_NODES, &machine->nodes));
-  DM_TRY(read_whole(all, KEY_GPUS, gpus));
+  DM_TRY(machine_read_whole(all, KEY_NODES, &machine->nodes));
+  DM_TRY(machine_read_whole(all, KEY_GPUS, gpus));
   machine->ranks_per_node = *gpus;
-  DM_TRY(read_whole(all, KEY_RANKS, &machine->ranks_per_node));
-  if (machine->nodes > MOST / machine->ranks_per_node)
-    return dm_fail(DM_E_USAGE, "more than %d ranks", MOST);
+  DM_TRY(machine_read_whole(all, KEY_RANKS, &machine->ranks_per_node));
+  if (machine->nodes > MACHINE_MOST / machine->ranks_per_node)
+    return dm_fail(DM_E_USAGE, "more than %d ranks", MACHINE_MOST);
   return DM_OK;
 }
 
-static dm_status read_links(const words *all, dm_machine *machine) {
+static dm_status machine_read_links(const machine_words *all, dm_machine *machine) {
   const char *links = all->stated[KEY_LINKS] ? all->text[KEY_LINKS]
                       : machine->gpu         ? "device"
                                              : "shared";
@@ -337,7 +338,7 @@ static dm_status read_links(const words *all, dm_machine *machine) {
   return DM_OK;
 }
 
-static dm_status read_rates(const words *all, dm_machine *machine) {
+static dm_status read_rates(const machine_words *all, dm_machine *machine) {
   double stated = machine->flops[DM_F64], f64 = stated;
   DM_TRY(read_rate(all, KEY_GFLOPS, 1e9, &f64));
   for (int i = 0; i < DM_OPERANDS; i++) {
@@ -357,7 +358,7 @@ static dm_status read_rates(const words *all, dm_machine *machine) {
 }
 
 dm_status dm_machine_take_rates(const char *text, dm_machine *machine) {
-  words all = {0};
+  machine_words all = {0};
   DM_TRY(split_words(text, &all));
   DM_TRY(read_rates(&all, machine));
   if (all.stated[KEY_GFLOPS]) machine->speed_now = 1; /* of these cores */
@@ -398,14 +399,14 @@ static void share_gpus(dm_machine *machine, int gpus) {
 }
 
 dm_status dm_machine_parse(const char *text, dm_machine *machine) {
-  words all = {0};
+  machine_words all = {0};
   int gpus = 1;
   DM_TRY(split_words(text, &all));
-  DM_TRY(read_shape(&all, machine, &gpus));
+  DM_TRY(machine_read_shape(&all, machine, &gpus));
   machine->device_bytes = machine->gpu ? dm_machine_device_memory(machine->name) : 0;
-  DM_TRY(read_links(&all, machine));
+  DM_TRY(machine_read_links(&all, machine));
   share_gpus(machine, gpus); /* numbers stated below are already per rank */
-  DM_TRY(read_bytes(&all, KEY_MEMORY, &machine->host_bytes));
-  DM_TRY(read_bytes(&all, KEY_DEVICE_MEMORY, &machine->device_bytes));
+  DM_TRY(machine_read_bytes(&all, KEY_MEMORY, &machine->host_bytes));
+  DM_TRY(machine_read_bytes(&all, KEY_DEVICE_MEMORY, &machine->device_bytes));
   return read_rates(&all, machine);
 }

@@ -10,7 +10,8 @@
 #include "plan/volume.h"
 
 enum {
-  SLOTS = 2, /* one is filled while the other is read; the model predicts no gain from a third */
+  PANEL_WIDTH_SLOTS =
+      2, /* one is filled while the other is read; the model predicts no gain from a third */
   SLOTS_CROSSING = 4, /* a CPU rank's message sometimes waits for the end of a slice of a product at
                        the peer; measured over links of 1 Gbit/s */
   SLOTS_IN_PLACE = 3, /* cost nothing there, and give a late panel one more product's time */
@@ -19,12 +20,12 @@ enum {
   SHORT_LAYER = 32,   /* in units of DM_PANEL_STEP; shorter layers may have fewer panels */
   IN_SHARED_SLOTS = 1536, /* costs a CPU product nothing, which is cut at 384 anyway; a run can stop
                            between panels */
-  SLICE = 384,            /* that cut; the limit for panels that hide reading of the next ones */
-  SLICE_WIDENED = 1024,   /* the same for types that the CPU widens to f32 (backend/cpu_blas.c) */
+  PANEL_WIDTH_SLICE = 384, /* that cut; the limit for panels that hide reading of the next ones */
+  SLICE_WIDENED = 1024,    /* the same for types that the CPU widens to f32 (backend/cpu_blas.c) */
   NARROW_CROSSING = 128,
-  NARROW = 512,       /* narrower only for lack of memory, */
-  NARROW_READ = 2048, /* or, on GPUs, for files slower than predicted */
-  TOGETHER =
+  PANEL_WIDTH_NARROW = 512, /* narrower only for lack of memory, */
+  NARROW_READ = 2048,       /* or, on GPUs, for files slower than predicted */
+  PANEL_WIDTH_TOGETHER =
       8, /* panels read together at FAST or more: a strip is copied to the GPU panel by panel */
 };
 
@@ -32,7 +33,8 @@ static const double fast = 8e9; /* bytes per second of a rank */
 
 static const double tolerance =
     1.005; /* accepted increase of the time without files, to need less memory */
-static const double margin = 1.25; /* links may be slower than predicted by this factor */
+static const double panel_width_margin =
+    1.25; /* links may be slower than predicted by this factor */
 
 static bool streams(const dm_plan *plan) {
   const dm_route a = dm_plan_route(plan, DM_A), b = dm_plan_route(plan, DM_B);
@@ -67,14 +69,14 @@ void dm_plan_set_panels(const dm_question *question, dm_widths widths, dm_plan *
   int64_t longest = dm_range_size(dm_plan_layer(plan, 0));
   int64_t slots = keeps_slots(plan)         ? SLOTS_IN_PLACE
                   : crosses(question, plan) ? SLOTS_CROSSING
-                                            : SLOTS;
+                                            : PANEL_WIDTH_SLOTS;
   plan->slots = plan->overlap ? (int)dm_min(slots, longest) : 1;
 }
 
 /* ---- candidates ---- */
 
 /* Depth of a layer, in units of DM_PANEL_STEP. */
-static int64_t depth_of(const dm_plan *plan) {
+static int64_t panel_width_depth_of(const dm_plan *plan) {
   return dm_ceil_div(dm_ceil_div(plan->problem.k, DM_PANEL_STEP), plan->pk);
 }
 
@@ -101,9 +103,9 @@ int64_t dm_plan_longest_panel(const dm_plan *plan) {
 }
 
 /* Panel widths to try, widest first: a layer in 1, 2, 3, 4, 6, 8, 12, ... panels. */
-static int widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
+static int panel_width_widths(const dm_question *question, const dm_plan *plan, int64_t width[64]) {
   const int64_t units = dm_ceil_div(plan->problem.k, DM_PANEL_STEP);
-  const int64_t layer = depth_of(plan);
+  const int64_t layer = panel_width_depth_of(plan);
   const int64_t piece = dm_plan_longest_panel(plan) / DM_PANEL_STEP;
   if (plan->reproducible || question->wishes->panel > 0) {
     int64_t wish = plan->reproducible ? DM_REPRODUCIBLE_PANEL : question->wishes->panel;
@@ -114,7 +116,7 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
   const bool files = dm_plan_reads_files(&plan->problem) && plan->overlap;
   if (!streams(plan) && (shared || (files && !plan->gpu))) {
     const bool widened = dm_dtype_size(plan->problem.work) < dm_dtype_size(DM_F32);
-    const int64_t slice = widened ? SLICE_WIDENED : SLICE;
+    const int64_t slice = widened ? SLICE_WIDENED : PANEL_WIDTH_SLICE;
     const int64_t wide =
         dm_max(files ? slice : IN_SHARED_SLOTS, /* also if A and B are read first */
                dm_plan_least_panel(plan));
@@ -140,8 +142,8 @@ static int widths(const dm_question *question, const dm_plan *plan, int64_t widt
 /* A width less than WIDTH whose product lasts while the panel of WIDTH arrives, which takes PART of
  * that panel's product. 0: no gain. */
 static int64_t ramp_before(int64_t width, double part) {
-  const int64_t least = (int64_t)ceil(margin * part * (double)width);
-  const int64_t ramp = dm_max(dm_round_up(least, DM_PANEL_STEP), NARROW);
+  const int64_t least = (int64_t)ceil(panel_width_margin * part * (double)width);
+  const int64_t ramp = dm_max(dm_round_up(least, DM_PANEL_STEP), PANEL_WIDTH_NARROW);
   return 2 * ramp <= width ? ramp : 0;
 }
 
@@ -168,14 +170,14 @@ dm_widths dm_plan_stated_widths(const dm_question *question, const dm_plan *plan
 
 /* ---- the choice ---- */
 
-typedef struct search {
+typedef struct panel_width_search {
   const dm_question *question;
   dm_plan *plan;
   dm_widths best; /* so far; kb 0: none fits */
   double least;
-} search;
+} panel_width_search;
 
-static void consider(search *s, dm_widths widths) {
+static void panel_width_consider(panel_width_search *s, dm_widths widths) {
   dm_plan_set_panels(s->question, widths, s->plan);
   if (dm_plan_pressure(s->plan, s->question->machine) > 1) return;
   const dm_forecast f = dm_plan_forecast(s->plan, s->question->machine);
@@ -187,35 +189,35 @@ static void consider(search *s, dm_widths widths) {
 }
 
 /* Panels of about KB, equally wide or after narrow ones. */
-static void consider_both(search *s, int64_t kb) {
-  const int64_t layer = depth_of(s->plan) * DM_PANEL_STEP;
+static void consider_both(panel_width_search *s, int64_t kb) {
+  const int64_t layer = panel_width_depth_of(s->plan) * DM_PANEL_STEP;
   const int64_t panels = dm_ceil_div(layer, kb);
-  consider(s, (dm_widths){.kb = kb});
+  panel_width_consider(s, (dm_widths){.kb = kb});
   for (int ramps = 1; ramps <= DM_RAMP && panels >= FEWEST_RAMPED; ramps++) {
     dm_plan_set_panels(s->question, (dm_widths){.kb = kb}, s->plan);
     dm_widths w = ramped(s->question, s->plan, ramps);
     if (w.ramp[0] == 0) return;
     w.kb = dm_round_up(dm_ceil_div(layer - w.ramp[0] - w.ramp[1], panels), DM_PANEL_STEP);
-    consider(s, w);
+    panel_width_consider(s, w);
   }
 }
 
 bool dm_plan_choose_width(const dm_question *question, dm_plan *plan) {
-  search s = {.question = question, .plan = plan, .least = INFINITY};
+  panel_width_search s = {.question = question, .plan = plan, .least = INFINITY};
   int64_t width[64];
-  int count = widths(question, plan, width);
+  int count = panel_width_widths(question, plan, width);
   const bool read = plan->gpu && reads_behind(plan);
   const int64_t together = question->machine->file_read < fast * dm_plan_used(plan)
                                ? 0
                                : dm_plan_run_wanted(plan) / dm_dtype_size(plan->problem.work);
-  const int64_t narrow = read                      ? dm_max(NARROW_READ, together / TOGETHER)
+  const int64_t narrow = read ? dm_max(NARROW_READ, together / PANEL_WIDTH_TOGETHER)
                          : crosses(question, plan) ? NARROW_CROSSING
-                         : plan->gpu               ? NARROW
-                                                   : SLICE;
+                         : plan->gpu               ? PANEL_WIDTH_NARROW
+                                                   : PANEL_WIDTH_SLICE;
   for (int i = 0; i < count; i++) {
     if (s.best.kb > 0 && width[i] < narrow) break;
     if (question->wishes->ramp[0] > 0)
-      consider(&s, dm_plan_stated_widths(question, plan, width[i]));
+      panel_width_consider(&s, dm_plan_stated_widths(question, plan, width[i]));
     else
       consider_both(&s, width[i]);
   }

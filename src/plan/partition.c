@@ -15,11 +15,11 @@ dm_range dm_split(int64_t total, int64_t parts, int64_t index, int64_t step) {
   return range;
 }
 
-static int64_t step_of(const dm_plan *plan) {
+static int64_t partition_step_of(const dm_plan *plan) {
   return plan->border > 0 ? plan->border : 1;
 }
 
-/* Part INDEX of a range that starts at a multiple of STEP. */
+/* Part INDEX of a range that starts at a multiple of PARTITION_STEP. */
 static dm_range split_range(dm_range whole, int64_t parts, int64_t index, int64_t step) {
   dm_range part = dm_split(dm_range_size(whole), parts, index, step);
   part.begin += whole.begin;
@@ -104,7 +104,7 @@ int64_t dm_plan_b_origin(const dm_plan *plan, int64_t t) {
 }
 
 /* All columns, and the rows of so many entries. */
-static dm_tile run_of(const dm_plan *plan, int64_t t) {
+static dm_tile partition_run_of(const dm_plan *plan, int64_t t) {
   const int64_t height = dm_problem_entry_rows(&plan->problem);
   const dm_range entries = dm_split(plan->problem.batch, plan->tiles_m, t, 1);
   return (dm_tile){
@@ -112,17 +112,17 @@ static dm_tile run_of(const dm_plan *plan, int64_t t) {
 }
 
 dm_tile dm_plan_tile(const dm_plan *plan, int64_t t) {
-  if (dm_plan_has_runs(plan)) return run_of(plan, t);
+  if (dm_plan_has_runs(plan)) return partition_run_of(plan, t);
   const int64_t entry = dm_plan_part_of(plan, t), within = t - entry * dm_plan_part_tiles(plan);
   const int64_t length = dm_plan_line(plan), slow = within / length, at = within % length;
   const int64_t fast = slow % 2 ? length - 1 - at : at;
   const int64_t r = plan->down ? fast : slow, c = plan->down ? slow : fast;
   const int64_t height = dm_problem_entry_rows(&plan->problem), down = tiles_down(plan);
   dm_tile tile = {.r = entry * down + r, .c = c};
-  tile.rows = dm_split(height, down, r, step_of(plan));
+  tile.rows = dm_split(height, down, r, partition_step_of(plan));
   tile.rows.begin += entry * height;
   tile.rows.end += entry * height;
-  tile.cols = dm_split(plan->problem.n, plan->tiles_n, c, step_of(plan));
+  tile.cols = dm_split(plan->problem.n, plan->tiles_n, c, partition_step_of(plan));
   return tile;
 }
 
@@ -133,11 +133,11 @@ int64_t dm_plan_tile_at(const dm_plan *plan, int64_t r, int64_t c) {
 }
 
 dm_range dm_plan_rows(const dm_plan *plan, int64_t t, int i) {
-  return split_range(dm_plan_tile(plan, t).rows, plan->pm, i, step_of(plan));
+  return split_range(dm_plan_tile(plan, t).rows, plan->pm, i, partition_step_of(plan));
 }
 
 dm_range dm_plan_cols(const dm_plan *plan, int64_t t, int j) {
-  return split_range(dm_plan_tile(plan, t).cols, plan->pn, j, step_of(plan));
+  return split_range(dm_plan_tile(plan, t).cols, plan->pn, j, partition_step_of(plan));
 }
 
 dm_strip dm_plan_strip(const dm_plan *plan, int i, int64_t strip) {
@@ -159,7 +159,7 @@ dm_range dm_plan_layer(const dm_plan *plan, int l) {
   return dm_split(plan->panels, plan->pk, l, 1);
 }
 
-static int layer_of(const dm_plan *plan, int64_t panel) {
+static int partition_layer_of(const dm_plan *plan, int64_t panel) {
   const int64_t each = plan->panels / plan->pk, rest = plan->panels % plan->pk;
   const int64_t longer = rest * (each + 1); /* panels of the layers with one panel more */
   return (int)(panel < longer ? panel / (each + 1) : rest + (panel - longer) / each);
@@ -186,7 +186,7 @@ int64_t dm_panels_of(int64_t k, int layers, int64_t kb, const int64_t ramp[DM_RA
 static int64_t begin_of(const dm_plan *plan, int64_t p) {
   const int64_t kb = plan->kb;
   if (plan->ramp[0] == 0 || p == 0) return dm_min(p * kb, plan->problem.k);
-  const int l = layer_of(plan, p - 1);
+  const int l = partition_layer_of(plan, p - 1);
   const int64_t within = p - dm_plan_layer(plan, l).begin;
   const int64_t less = l * narrower(kb, plan->ramp, DM_RAMP) + narrower(kb, plan->ramp, within);
   return dm_min(p * kb - less, plan->problem.k);
@@ -266,16 +266,17 @@ bool dm_plan_uploads_b(const dm_plan *plan) {
 /* ---- the part of a symmetric C that is computed ---- */
 
 /* Least rows of a square that is computed in full: smaller products are slower than what they save
- * (on GPUs they also take another kernel: backend/cuda_gemm.c). Squares differ by STEP rows. */
-enum { LEAST_SQUARE = 512, LEAST_SQUARE_ON_GPU = 2048, STEP = 64 };
+ * (on GPUs they also take another kernel: backend/cuda_gemm.c). Squares differ by PARTITION_STEP
+ * rows. */
+enum { LEAST_SQUARE = 512, LEAST_SQUARE_ON_GPU = 2048, PARTITION_STEP = 64 };
 
-static bool is_symmetric(const dm_plan *plan) {
+static bool partition_is_symmetric(const dm_plan *plan) {
   return plan->problem.symmetry != DM_NO_SYMMETRY;
 }
 
 bool dm_triangle_is_square(const dm_plan *plan, int64_t tile, int i, int j) {
   const dm_tile t = dm_plan_tile(plan, tile);
-  return is_symmetric(plan) && t.r == t.c && i == j;
+  return partition_is_symmetric(plan) && t.r == t.c && i == j;
 }
 
 /* The middle of RANGE, from which on the other one of two blocks computes. One of them computes all
@@ -288,7 +289,7 @@ static int64_t border_of(const dm_plan *plan, dm_range range) {
 dm_extent dm_triangle_part(const dm_plan *plan, int64_t tile, int i, int j) {
   const dm_tile t = dm_plan_tile(plan, tile);
   dm_extent part = {dm_plan_rows(plan, tile, i), dm_plan_cols(plan, tile, j)};
-  if (!is_symmetric(plan) || t.r != t.c || i == j) return part;
+  if (!partition_is_symmetric(plan) || t.r != t.c || i == j) return part;
   if (i > j)
     part.rows.end = border_of(plan, part.rows);
   else
@@ -297,11 +298,11 @@ dm_extent dm_triangle_part(const dm_plan *plan, int64_t tile, int i, int j) {
 }
 
 bool dm_triangle_has_image(const dm_plan *plan, int64_t tile, int i, int j) {
-  return is_symmetric(plan) && !dm_triangle_is_square(plan, tile, i, j);
+  return partition_is_symmetric(plan) && !dm_triangle_is_square(plan, tile, i, j);
 }
 
 bool dm_triangle_has_images(const dm_plan *plan) {
-  return is_symmetric(plan) && (plan->pm > 1 || plan->tiles_m > 1);
+  return partition_is_symmetric(plan) && (plan->pm > 1 || plan->tiles_m > 1);
 }
 
 bool dm_triangle_keeps_sums(const dm_plan *plan) {
@@ -317,7 +318,7 @@ typedef struct cut_square {
 } cut_square;
 
 /* The rows of squares FIRST to END. */
-static dm_range rows_of(const cut_square *s, int64_t first, int64_t end) {
+static dm_range partition_rows_of(const cut_square *s, int64_t first, int64_t end) {
   const int64_t size = dm_range_size(s->rows), at = s->rows.begin;
   return (dm_range){at + dm_split(size, s->squares, first, s->step).begin,
                     at + dm_split(size, s->squares, end - 1, s->step).end};
@@ -325,10 +326,11 @@ static dm_range rows_of(const cut_square *s, int64_t first, int64_t end) {
 
 static dm_status each_of_squares(const cut_square *s, int64_t first, int64_t end) {
   const int64_t middle = first + (end - first) / 2;
-  const dm_range all = rows_of(s, first, end);
+  const dm_range all = partition_rows_of(s, first, end);
   if (end - first == 1) return s->take(s->context, (dm_extent){all, all});
   DM_TRY(each_of_squares(s, first, middle));
-  DM_TRY(s->take(s->context, (dm_extent){rows_of(s, middle, end), rows_of(s, first, middle)}));
+  DM_TRY(s->take(s->context, (dm_extent){partition_rows_of(s, middle, end),
+                                         partition_rows_of(s, first, middle)}));
   return each_of_squares(s, middle, end);
 }
 
@@ -352,7 +354,7 @@ dm_status dm_triangle_each(const dm_plan *plan, int64_t tile, int i, int j, dm_r
   if (dm_range_size(part.cols) > 0) DM_TRY(take(context, part));
   if (!square) return DM_OK;
   return each_of_square(part.rows, plan->gpu ? LEAST_SQUARE_ON_GPU : LEAST_SQUARE,
-                        dm_max(plan->border, STEP), take, context);
+                        dm_max(plan->border, PARTITION_STEP), take, context);
 }
 
 /* Modes that take operands apart need rows; those of a transposed operand may have other bits. */
@@ -369,8 +371,8 @@ static bool is_copied(const dm_plan *plan) {
 bool dm_triangle_reads_once(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
   const bool whole = plan->pm == 1 && plan->tiles_m == 1 && plan->a == plan->b;
-  return is_symmetric(plan) && whole && dm_plan_in_file(p, DM_A) && dm_plan_in_file(p, DM_B) &&
-         (takes_transposed(plan) || is_copied(plan)) &&
+  return partition_is_symmetric(plan) && whole && dm_plan_in_file(p, DM_A) &&
+         dm_plan_in_file(p, DM_B) && (takes_transposed(plan) || is_copied(plan)) &&
          (matrix == DM_A ? p->op_a : p->op_b) != DM_OP_N;
 }
 
@@ -392,17 +394,17 @@ bool dm_triangle_takes_grid(const dm_problem *problem, int pm, int pn, int pk) {
 
 bool dm_triangle_is_image(const dm_plan *plan, int64_t tile) {
   const dm_tile t = dm_plan_tile(plan, tile);
-  return is_symmetric(plan) && t.r < t.c;
+  return partition_is_symmetric(plan) && t.r < t.c;
 }
 
 int64_t dm_triangle_twin(const dm_plan *plan, int64_t tile) {
   const dm_tile t = dm_plan_tile(plan, tile);
-  return is_symmetric(plan) ? dm_plan_tile_at(plan, t.c, t.r) : tile;
+  return partition_is_symmetric(plan) ? dm_plan_tile_at(plan, t.c, t.r) : tile;
 }
 
 int64_t dm_triangle_tiles(const dm_plan *plan) {
   const int64_t side = plan->tiles_m;
-  return is_symmetric(plan) ? side * (side + 1) / 2 : dm_plan_tiles(plan);
+  return partition_is_symmetric(plan) ? side * (side + 1) / 2 : dm_plan_tiles(plan);
 }
 
 static dm_status add_area(void *context, dm_extent part) {
@@ -420,7 +422,7 @@ static double part_of_block(const dm_plan *plan, int i, int j) {
 }
 
 double dm_triangle_fraction(const dm_plan *plan) {
-  if (!is_symmetric(plan)) return 1;
+  if (!partition_is_symmetric(plan)) return 1;
   double most = part_of_block(plan, 0, 0);
   if (plan->pm > 1) most = fmax(most, part_of_block(plan, 1, 0)); /* the others are like these */
   const double diagonal = (double)plan->tiles_m, all = (double)dm_triangle_tiles(plan);

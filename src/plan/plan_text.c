@@ -14,7 +14,7 @@
 
 typedef char text32[32];
 
-static const char *bytes(double count, text32 text) {
+static const char *plan_text_bytes(double count, text32 text) {
   return count < 0x1p63 ? dm_format_bytes((int64_t)count, text) : "too many";
 }
 
@@ -35,7 +35,7 @@ static void write_matrix(const char *name, int64_t rows, int64_t cols, dm_dtype 
   text32 size;
   double count = (double)rows * (double)cols * (double)dm_dtype_size(type);
   fprintf(out, "  %s  %lld x %lld %s, %s\n", name, (long long)rows, (long long)cols,
-          dm_dtype_name(type), bytes(count, size));
+          dm_dtype_name(type), plan_text_bytes(count, size));
 }
 
 static void write_problem(const dm_problem *p, FILE *out) {
@@ -100,8 +100,9 @@ static void write_candidate(const dm_plan *p, bool chosen, FILE *out) {
   double moved = p->received_words * (double)dm_dtype_size(p->problem.work);
   fprintf(out, "%c %-12s %8lld %10s %11s %11s %11s %8s\n", chosen ? '*' : ' ', grid_text(p, grid),
           (long long)p->kb, dm_format_seconds(p->forecast.total, time),
-          bytes((double)p->host_bytes, host), p->gpu ? bytes((double)p->device_bytes, device) : "-",
-          bytes(moved, received), ratio_text(p, ratio));
+          plan_text_bytes((double)p->host_bytes, host),
+          p->gpu ? plan_text_bytes((double)p->device_bytes, device) : "-",
+          plan_text_bytes(moved, received), ratio_text(p, ratio));
 }
 
 static void write_candidates(const dm_plan *best, const dm_plan *plans, int count, FILE *out) {
@@ -216,7 +217,7 @@ static void write_memory(const dm_plan *p, const dm_machine *m, FILE *out) {
   fprintf(out, "\n");
 }
 
-static double words_of(const dm_plan *p, dm_matrix matrix) {
+static double plan_text_words_of(const dm_plan *p, dm_matrix matrix) {
   if (!dm_plan_in_file(&p->problem, matrix)) return 0;
   return dm_plan_read_words(p, matrix) + dm_plan_words_ahead(p, matrix);
 }
@@ -225,10 +226,11 @@ static void write_files(const dm_plan *p, FILE *out) {
   text32 text;
   if (!(p->file_words > 0)) return;
   fprintf(out, "Files\n");
-  fprintf(out, "  %-20s %14s\n", "read",
-          bytes(words_of(p, DM_A) * (double)dm_dtype_size(p->problem.file_a) +
-                    words_of(p, DM_B) * (double)dm_dtype_size(p->problem.file_b),
-                text));
+  fprintf(
+      out, "  %-20s %14s\n", "read",
+      plan_text_bytes(plan_text_words_of(p, DM_A) * (double)dm_dtype_size(p->problem.file_a) +
+                          plan_text_words_of(p, DM_B) * (double)dm_dtype_size(p->problem.file_b),
+                      text));
   fprintf(out, "  %-20s %14.4g   elements", "read and written", p->file_words);
   if (p->file_bound_words > 0)
     fprintf(out, "; lower bound %.4g, ratio %.2f", p->file_bound_words,
@@ -241,8 +243,8 @@ static void write_moved(const dm_plan *p, FILE *out) {
   fprintf(out, "Moved between ranks\n");
   fprintf(out, "  %-20s %14.4g   elements; lower bound %.4g, ratio %s\n", "into one rank, most",
           p->received_words, p->bound_words, ratio_text(p, ratio));
-  fprintf(out, "  %-20s %14s\n", "all together", bytes(p->received_bytes_total, all));
-  fprintf(out, "  %-20s %14s\n\n", "between nodes", bytes(p->between_nodes_bytes, net));
+  fprintf(out, "  %-20s %14s\n", "all together", plan_text_bytes(p->received_bytes_total, all));
+  fprintf(out, "  %-20s %14s\n\n", "between nodes", plan_text_bytes(p->between_nodes_bytes, net));
 }
 
 static void write_phase(const char *name, double seconds, dm_resource bound, const char *note,

@@ -11,13 +11,13 @@ static bool is_slow(const dm_plan *plan, dm_matrix matrix) {
   return (matrix == DM_A) != plan->down;
 }
 
-static int64_t band_of(const dm_plan *plan, dm_matrix matrix, int64_t t) {
+static int64_t tiles_band_of(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   dm_tile tile = dm_plan_tile(plan, t);
   return matrix == DM_A ? tile.r : dm_plan_part_of(plan, t) * plan->tiles_n + tile.c;
 }
 
 /* Bands of all entries, or runs of them. */
-static int64_t bands(const dm_plan *plan, dm_matrix matrix) {
+static int64_t tiles_bands(const dm_plan *plan, dm_matrix matrix) {
   return matrix == DM_A ? plan->tiles_m : plan->tiles_n * dm_plan_parts(plan);
 }
 
@@ -63,7 +63,7 @@ int64_t dm_plan_held(const dm_plan *plan, dm_matrix matrix) {
 }
 
 int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return bands(plan, matrix) * layer;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return tiles_bands(plan, matrix) * layer;
   int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
   return held + (held < layer ? plan->reads : 0);
 }
@@ -75,7 +75,8 @@ static int64_t ring_turn(const dm_plan *plan, int64_t layer, int64_t held, int64
 
 int64_t dm_plan_place_of(const dm_plan *plan, dm_matrix matrix, int64_t layer, int64_t t,
                          int64_t q) {
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return band_of(plan, matrix, t) * layer + q;
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE)
+    return tiles_band_of(plan, matrix, t) * layer + q;
   int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
   return q < held ? q : held + ring_turn(plan, layer, held, t, q) % plan->reads;
 }

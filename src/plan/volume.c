@@ -8,19 +8,19 @@
 
 typedef enum axis { AXIS_M, AXIS_N, AXIS_K } axis;
 
-static int64_t size_of(dm_range range) {
+static int64_t volume_size_of(dm_range range) {
   return dm_range_size(range);
 }
 
 /* Elements that rank (i, j, l) receives for tile T: of A from its grid row, of B from its grid
  * column, of C from its layers. */
 static double received_for(const dm_plan *plan, int64_t t, int i, int j, int l) {
-  double rows = (double)size_of(dm_plan_rows(plan, t, i)),
-         depth = (double)size_of(dm_plan_layer_k(plan, l));
-  double cols = (double)size_of(dm_plan_cols(plan, t, j));
-  double a = (rows - (double)size_of(dm_plan_a_share(plan, t, i, j))) * depth;
+  double rows = (double)volume_size_of(dm_plan_rows(plan, t, i)),
+         depth = (double)volume_size_of(dm_plan_layer_k(plan, l));
+  double cols = (double)volume_size_of(dm_plan_cols(plan, t, j));
+  double a = (rows - (double)volume_size_of(dm_plan_a_share(plan, t, i, j))) * depth;
   double b = (depth - (double)dm_plan_b_share_rows(plan, i, l)) * cols;
-  double c = (double)size_of(dm_plan_c_share(plan, t, i, l)) * cols * (plan->pk - 1);
+  double c = (double)volume_size_of(dm_plan_c_share(plan, t, i, l)) * cols * (plan->pk - 1);
   return a + b + c;
 }
 
@@ -45,16 +45,17 @@ static double most_received(const dm_plan *plan) {
 
 /* For tile 0: elements that member X of the group (s, t) along AXIS sends to each other member; for
  * the sum over layers, elements that X receives from each. */
-static double piece(const dm_plan *plan, axis along, int s, int t, int x) {
+static double volume_piece(const dm_plan *plan, axis along, int s, int t, int x) {
   switch (along) {
   case AXIS_N: /* s = i, t = l: a grid row gathers A */
-    return (double)size_of(dm_plan_a_share(plan, 0, s, x)) *
-           (double)size_of(dm_plan_layer_k(plan, t));
+    return (double)volume_size_of(dm_plan_a_share(plan, 0, s, x)) *
+           (double)volume_size_of(dm_plan_layer_k(plan, t));
   case AXIS_M: /* s = j, t = l: a grid column gathers B */
-    return (double)dm_plan_b_share_rows(plan, x, t) * (double)size_of(dm_plan_cols(plan, 0, s));
+    return (double)dm_plan_b_share_rows(plan, x, t) *
+           (double)volume_size_of(dm_plan_cols(plan, 0, s));
   case AXIS_K: /* s = i, t = j: the layers sum C */
-    return (double)size_of(dm_plan_c_share(plan, 0, s, x)) *
-           (double)size_of(dm_plan_cols(plan, 0, t));
+    return (double)volume_size_of(dm_plan_c_share(plan, 0, s, x)) *
+           (double)volume_size_of(dm_plan_cols(plan, 0, t));
   }
   return 0;
 }
@@ -80,7 +81,7 @@ static double group_crossing(const dm_plan *plan, axis along, int s, int t, int 
     int node = member(plan, along, s, t, x) / per_node, first = x;
     double pieces = 0;
     for (; x < parts && member(plan, along, s, t, x) / per_node == node; x++)
-      pieces += piece(plan, along, s, t, x);
+      pieces += volume_piece(plan, along, s, t, x);
     crossing += pieces * (parts - (x - first));
   }
   return crossing;
@@ -118,7 +119,7 @@ dm_volume dm_plan_volume(const dm_plan *plan, int ranks_per_node) {
   return volume;
 }
 
-static void order(double *large, double *small) {
+static void volume_order(double *large, double *small) {
   if (*large >= *small) return;
   double swap = *large;
   *large = *small;
@@ -135,9 +136,9 @@ static double touched(double m, double n, double k, double ranks) {
 double dm_bound_words(int64_t m, int64_t n, int64_t k, int64_t ranks, double memory_words) {
   if (ranks <= 1) return 0;
   double large = (double)m, middle = (double)n, small = (double)k, p = (double)ranks;
-  order(&large, &middle);
-  order(&middle, &small);
-  order(&large, &middle);
+  volume_order(&large, &middle);
+  volume_order(&middle, &small);
+  volume_order(&large, &middle);
   double owned = (large * middle + large * small + middle * small) / p;
   double words = fmax(0, touched(large, middle, small, p) - owned);
   if (memory_words > 0) {
@@ -158,20 +159,20 @@ double dm_bound_file_words(int64_t m, int64_t n, int64_t k, double memory_words)
 /* ---- runs ---- */
 
 enum {
-  PARTS = 4,            /* minimum number of parts of a layer, read one after the other */
+  VOLUME_PARTS = 4,     /* minimum number of parts of a layer, read one after the other */
   PASS_PARTS = 64,      /* parts of a matrix scanned before the first product, */
   PASS_LEAST = 2 << 20, /* with so many bytes each */
   PASS_MOST = 32 << 20,
 };
 
-static const double call = 16384; /* bytes read in the time that one more run costs */
+static const double volume_call = 16384; /* bytes read in the time that one more run costs */
 
 double dm_run_factor(double bytes) {
-  return 1 + fmax(0, call / bytes - call / DM_RUN_MOST);
+  return 1 + fmax(0, volume_call / bytes - volume_call / DM_RUN_MOST);
 }
 
 /* Whether k runs along the rows of the file: panels are then adjacent in each row. */
-static bool is_along(const dm_problem *p, dm_matrix matrix) {
+static bool volume_is_along(const dm_problem *p, dm_matrix matrix) {
   return matrix == DM_A ? p->op_a == DM_OP_N : p->op_b != DM_OP_N;
 }
 
@@ -180,7 +181,7 @@ static int64_t chunk_of(const dm_problem *p, dm_matrix matrix) {
 }
 
 /* The part of k of one panel that rank (0, 0, 0) owns. */
-static int64_t depth_of(const dm_plan *plan, dm_matrix matrix) {
+static int64_t volume_depth_of(const dm_plan *plan, dm_matrix matrix) {
   const int64_t panel = dm_plan_ramp_count(plan->ramp); /* the first one of full width */
   return dm_range_size(matrix == DM_A ? dm_plan_panel(plan, panel)
                                       : dm_plan_b_piece(plan, 0, panel, 0));
@@ -188,7 +189,7 @@ static int64_t depth_of(const dm_plan *plan, dm_matrix matrix) {
 
 int64_t dm_plan_run_wanted(const dm_plan *plan) {
   const int64_t row = dm_range_size(dm_plan_layer_k(plan, 0)) * dm_dtype_size(plan->problem.work);
-  return dm_min(dm_max(row / PARTS, DM_RUN_LEAST), DM_RUN_MOST);
+  return dm_min(dm_max(row / VOLUME_PARTS, DM_RUN_LEAST), DM_RUN_MOST);
 }
 
 /* The same for the panels that are read together (engine/dataset_source.c). */
@@ -196,9 +197,10 @@ static int64_t depth_together(const dm_plan *plan, dm_matrix matrix) {
   const dm_residence where = dm_plan_residence(plan, matrix);
   const bool cut = matrix == DM_B && plan->pm > 1; /* other ranks own the rows between two panels */
   const bool unpacked = chunk_of(&plan->problem, matrix) > 0 && where == DM_IN_DEVICE;
-  const int64_t depth = depth_of(plan, matrix);
+  const int64_t depth = volume_depth_of(plan, matrix);
   const int64_t bytes = depth * dm_dtype_size(plan->problem.work);
-  if (!is_along(&plan->problem, matrix) || cut || unpacked || where == DM_IN_FILE) return depth;
+  if (!volume_is_along(&plan->problem, matrix) || cut || unpacked || where == DM_IN_FILE)
+    return depth;
   return dm_min(dm_range_size(dm_plan_layer_k(plan, 0)),
                 dm_ceil_div(dm_plan_run_wanted(plan), bytes) * depth);
 }
@@ -211,14 +213,14 @@ double dm_plan_together(const dm_plan *plan, dm_matrix matrix) {
 
 double dm_plan_run(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
-  const bool is_a = matrix == DM_A, along = is_along(p, matrix);
+  const bool is_a = matrix == DM_A, along = volume_is_along(p, matrix);
   const double size = (double)dm_dtype_size(is_a ? p->file_a : p->file_b);
   const int64_t band =
       dm_range_size(is_a ? dm_plan_a_share(plan, 0, 0, 0) : dm_plan_cols(plan, 0, 0));
   if (chunk_of(p, matrix) > 0) return (double)chunk_of(p, matrix);
   const int64_t row = along ? p->k : is_a ? p->m : p->n;
   const int64_t run = along ? depth_together(plan, matrix) : band;
-  const int64_t rows = along ? band : depth_of(plan, matrix);
+  const int64_t rows = along ? band : volume_depth_of(plan, matrix);
   return size * (double)run * (run == row ? (double)rows : 1);
 }
 
@@ -231,7 +233,7 @@ int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix) {
 int dm_plan_readings_ahead(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
   if (!p->compute.scans || !dm_plan_streams(plan) || !dm_plan_in_file(p, matrix)) return 0;
-  const bool whole = is_along(p, matrix) && chunk_of(p, matrix) == 0 &&
+  const bool whole = volume_is_along(p, matrix) && chunk_of(p, matrix) == 0 &&
                      p->k <= dm_plan_pass_bytes(plan, matrix) / dm_dtype_size(p->work);
   return whole ? 1 : 2;
 }

@@ -6,7 +6,7 @@
 #include "core/checked.h"
 #include "plan/partition.h"
 
-enum { ALIGNED = 256 }; /* bytes, at multiples of which lines and matrices start */
+enum { ARRANGEMENT_ALIGNED = 256 }; /* bytes, at multiples of which lines and matrices start */
 
 /* A rank should not multiply more than this share of an even part of C. */
 static const double uneven = 1.5;
@@ -39,7 +39,7 @@ static bool is_contiguous(const dm_distribution *of, int ranks) {
   return all;
 }
 
-static dm_status inspect(const dm_arrangement *a, bool reads_c, choices *c) {
+static dm_status arrangement_inspect(const dm_arrangement *a, bool reads_c, choices *c) {
   const int ranks = a->run->ranks;
   for (int x = 0; x < 3; x++) {
     const dm_distribution *of = &a->callers[x].of;
@@ -76,7 +76,7 @@ static int next_set(choices *c) {
 /* ---- opening ---- */
 
 /* Whether the ranks have whole rows of C, in their order: SIZES of them. */
-static bool has_rows(const dm_distribution *c, int ranks, int64_t *sizes) {
+static bool arrangement_has_rows(const dm_distribution *c, int ranks, int64_t *sizes) {
   dm_extent part;
   int64_t at = 0;
   for (int r = 0; r < ranks; r++) {
@@ -93,15 +93,17 @@ static bool has_rows(const dm_distribution *c, int ranks, int64_t *sizes) {
 static dm_status divide_rows(const dm_distribution *c, int64_t total, int ranks, dm_axis *rows) {
   int64_t *sizes = NULL;
   DM_TRY(dm_buffer_table(ranks, &sizes));
-  dm_status status = c && has_rows(c, ranks, sizes) ? dm_axis_of_sizes(sizes, ranks, rows)
-                                                    : dm_axis_even(total, ranks, rows);
+  dm_status status = c && arrangement_has_rows(c, ranks, sizes)
+                         ? dm_axis_of_sizes(sizes, ranks, rows)
+                         : dm_axis_even(total, ranks, rows);
   free(sizes);
   return status;
 }
 
 /* The rows that take the place of GIVEN, without memory. *bytes: of the largest part. */
-static dm_status divide(const dm_run *run, const dm_distributed *callers, bool by_columns,
-                        const dm_distribution *c, dm_distributed *to, int64_t *bytes) {
+static dm_status arrangement_divide(const dm_run *run, const dm_distributed *callers,
+                                    bool by_columns, const dm_distribution *c, dm_distributed *to,
+                                    int64_t *bytes) {
   const dm_dtype dtype = callers->local.dtype;
   const int64_t cols = callers->of.cols.total, size = dm_dtype_size(dtype);
   int64_t most = 0;
@@ -109,7 +111,7 @@ static dm_status divide(const dm_run *run, const dm_distributed *callers, bool b
   DM_TRY(divide_rows(c, callers->of.rows.total, run->ranks, &to->of.rows));
   for (int r = 0; r < run->ranks; r++) most = dm_max(most, dm_axis_size(&to->of.rows, r));
   const int64_t own = dm_axis_size(&to->of.rows, run->rank);
-  const int64_t line = dm_round_up(by_columns ? most : cols, ALIGNED / size);
+  const int64_t line = dm_round_up(by_columns ? most : cols, ARRANGEMENT_ALIGNED / size);
   DM_TRY(dm_bytes_of(line, by_columns ? cols : most, size, bytes));
   DM_TRY(dm_axis_of_sizes(&cols, 1, &to->of.cols));
   DM_TRY(dm_distribution_ranks(&to->of));
@@ -127,7 +129,7 @@ typedef struct need {
 } need;
 
 static dm_status add_bytes(int64_t more, int64_t *all) {
-  if (dm_add_overflows(*all, dm_round_up(more, ALIGNED), all))
+  if (dm_add_overflows(*all, dm_round_up(more, ARRANGEMENT_ALIGNED), all))
     return dm_fail(DM_E_FIT, "the size of a workspace overflows 64 bits");
   return DM_OK;
 }
@@ -153,8 +155,8 @@ static dm_status move_set(dm_arrangement *a, const choices *c, int set, need *n)
     a->used[x] = a->callers[x];
     if (!a->moved[x]) continue;
     const bool follows = x == (int)DM_A && !(set & 1 << DM_C);
-    DM_TRY(divide(a->run, &a->callers[x], c->lying[x].rows_apart,
-                  follows ? &a->callers[DM_C].of : NULL, &a->used[x], &bytes));
+    DM_TRY(arrangement_divide(a->run, &a->callers[x], c->lying[x].rows_apart,
+                              follows ? &a->callers[DM_C].of : NULL, &a->used[x], &bytes));
     n->at[x] = n->bytes;
     DM_TRY(add_bytes(bytes, &n->bytes));
   }
@@ -186,14 +188,14 @@ static dm_status try_set(dm_arrangement *a, const choices *c, int set, dm_whole_
                         &n->travel, fits));
   /* An op(A) that would travel to even rows of C is moved there instead. */
   if (a->moved[DM_C] && a->travel.both && !a->moved[DM_A]) *fits = false;
-  a->area = dm_round_up(n->travel, ALIGNED);
+  a->area = dm_round_up(n->travel, ARRANGEMENT_ALIGNED);
   DM_TRY(add_bytes(a->area, &n->bytes));
   return add_bytes(n->moving, &n->bytes);
 }
 
 /* The moved matrices lie behind what travels and moves. */
-static void place(dm_arrangement *a, const need *n) {
-  const int64_t behind = a->area + dm_round_up(n->moving, ALIGNED);
+static void arrangement_place(dm_arrangement *a, const need *n) {
+  const int64_t behind = a->area + dm_round_up(n->moving, ARRANGEMENT_ALIGNED);
   for (int x = 0; x < 3; x++)
     if (a->moved[x] && !dm_view_is_empty(a->used[x].local))
       a->used[x].local.base = (char *)a->space->memory + behind + n->at[x];
@@ -214,7 +216,7 @@ dm_status dm_arrangement_open(dm_arrangement *a, const dm_whole_product *whole, 
   choices c = {.tried = 0};
   need n;
   *fits = false;
-  DM_TRY(inspect(a, reads_c, &c));
+  DM_TRY(arrangement_inspect(a, reads_c, &c));
   for (int set; !*fits && (set = next_set(&c)) >= 0;) {
     bool there;
     close_set(a);
@@ -224,7 +226,7 @@ dm_status dm_arrangement_open(dm_arrangement *a, const dm_whole_product *whole, 
     *fits = there;
     if (!there) return DM_OK; /* no other set needs much less */
     dm_whole_product placed = *whole;
-    place(a, &n);
+    arrangement_place(a, &n);
     dm_arrangement_renew(a, &placed);
     DM_TRY(agree_suited(a, fits));
   }
@@ -262,17 +264,18 @@ enum { FROM, TO };
 /* ---- messages ---- */
 
 /* From where to where elements are copied: from the caller's part to a message, on, or directly. */
-typedef enum way { PACK, UNPACK, STAY } way;
+typedef enum arrangement_way { ARRANGEMENT_PACK, ARRANGEMENT_UNPACK, STAY } arrangement_way;
 
-typedef struct message {
+typedef struct arrangement_message {
   int giver, taker;
   int64_t first, rows, cols; /* in this round; ROWS is 0: nothing */
-} message;
+} arrangement_message;
 
-static message message_of(const dm_relocation *m, int giver, int taker, int64_t round) {
+static arrangement_message arrangement_message_of(const dm_relocation *m, int giver, int taker,
+                                                  int64_t round) {
   const int64_t pair = (int64_t)giver * m->run->ranks + taker, first = round * m->rounds.height;
   const int64_t rows = dm_max(0, dm_min(m->rounds.height, m->down[pair] - first));
-  return (message){giver, taker, first, rows, m->across[pair]};
+  return (arrangement_message){giver, taker, first, rows, m->across[pair]};
 }
 
 /* Elements FIRST .. FIRST + COUNT of those along an axis that part FROM_PART gives TO_PART. */
@@ -294,7 +297,7 @@ static int64_t length(const path *p) {
   return all;
 }
 
-static int64_t add(dm_copy_run *list, int64_t count, dm_copy_run one) {
+static int64_t arrangement_add(dm_copy_run *list, int64_t count, dm_copy_run one) {
   dm_copy_run *last = count > 0 ? &list[count - 1] : NULL;
   if (last && last->to + last->size == one.to && last->from + last->size == one.from) {
     last->size += one.size;
@@ -304,7 +307,7 @@ static int64_t add(dm_copy_run *list, int64_t count, dm_copy_run one) {
   return count + 1;
 }
 
-static int64_t runs_of(const path *p, way how, dm_copy_run *list) {
+static int64_t arrangement_runs_of(const path *p, arrangement_way how, dm_copy_run *list) {
   int64_t at = 0, count = 0;
   for (int64_t i = 0; i < p->segments->count; i++) {
     const dm_segment s = p->segments->list[i];
@@ -313,18 +316,21 @@ static int64_t runs_of(const path *p, way how, dm_copy_run *list) {
     const int64_t place = s.begin + begin - at;
     const dm_axis_run *from = &p->from->runs[s.from], *to = &p->to->runs[s.to];
     if (begin < end)
-      count = add(list, count,
-                  (dm_copy_run){
-                      .to = how == PACK ? begin - p->first : to->local + place - to->begin,
-                      .from = how == UNPACK ? begin - p->first : from->local + place - from->begin,
-                      .size = end - begin});
+      count = arrangement_add(
+          list, count,
+          (dm_copy_run){.to = how == ARRANGEMENT_PACK ? begin - p->first
+                                                      : to->local + place - to->begin,
+                        .from = how == ARRANGEMENT_UNPACK ? begin - p->first
+                                                          : from->local + place - from->begin,
+                        .size = end - begin});
     at += s.size;
   }
   return count;
 }
 
 /* The parts of the giver and of the taker; false: one has none. */
-static bool paths_of(const dm_relocation *m, const message *one, path *rows, path *cols) {
+static bool paths_of(const dm_relocation *m, const arrangement_message *one, path *rows,
+                     path *cols) {
   *rows = (path){.segments = &m->rows,
                  .from = &m->of[FROM].rows,
                  .to = &m->of[TO].rows,
@@ -341,47 +347,49 @@ static dm_view local(const dm_relocation *m, const dm_distributed *end) {
 }
 
 /* Copies ONE, a dense matrix at MEMORY of the workspace, or without it. */
-static dm_status copy(const dm_relocation *m, const message *one, way how, void *memory,
-                      dm_event *copied) {
+static dm_status arrangement_copy(const dm_relocation *m, const arrangement_message *one,
+                                  arrangement_way how, void *memory, dm_event *copied) {
   path rows, cols;
   if (one->rows == 0 || !paths_of(m, one, &rows, &cols)) return DM_OK;
   const dm_view dense =
       dm_view_strided(memory, m->from->local.dtype, DM_DEVICE, one->rows, one->cols, one->cols);
   const dm_copy_runs of = {.rows = m->row_list,
-                           .row_count = runs_of(&rows, how, m->row_list),
+                           .row_count = arrangement_runs_of(&rows, how, m->row_list),
                            .cols = m->col_list,
-                           .col_count = runs_of(&cols, how, m->col_list)};
-  const dm_view to = how == PACK ? dense : local(m, m->to);
-  const dm_view from = how == UNPACK ? dense : local(m, m->from);
+                           .col_count = arrangement_runs_of(&cols, how, m->col_list)};
+  const dm_view to = how == ARRANGEMENT_PACK ? dense : local(m, m->to);
+  const dm_view from = how == ARRANGEMENT_UNPACK ? dense : local(m, m->from);
   dm_backend *backend = m->space->backend;
   if ((to.space == DM_HOST && m->to->pageable) || (from.space == DM_HOST && m->from->pageable))
     return dm_staging_copy_runs(&m->space->staging, backend, to, from, &of, copied);
   return dm_backend_copy_runs(backend, to, from, &of, copied);
 }
 
-static int64_t bytes_of(const void *context, int giver, int taker, int64_t round) {
+static int64_t arrangement_bytes_of(const void *context, int giver, int taker, int64_t round) {
   const dm_relocation *m = context;
-  const message one = message_of(m, giver, taker, round);
+  const arrangement_message one = arrangement_message_of(m, giver, taker, round);
   return one.rows * one.cols * dm_dtype_size(m->from->local.dtype);
 }
 
 static dm_status copy_message(const void *context, int giver, int taker, int64_t round,
                               void *memory, dm_event *done) {
   const dm_relocation *m = context;
-  const message one = message_of(m, giver, taker, round);
-  return copy(m, &one, giver == m->run->rank ? PACK : UNPACK, memory, done);
+  const arrangement_message one = arrangement_message_of(m, giver, taker, round);
+  return arrangement_copy(m, &one, giver == m->run->rank ? ARRANGEMENT_PACK : ARRANGEMENT_UNPACK,
+                          memory, done);
 }
 
 static dm_status keep_own(const void *context, dm_event *done) {
   const dm_relocation *m = context;
   const int me = m->run->rank;
   const int64_t pair = (int64_t)me * (m->run->ranks + 1);
-  const message all = {me, me, 0, m->down[pair], m->across[pair]};
-  return copy(m, &all, STAY, NULL, done);
+  const arrangement_message all = {me, me, 0, m->down[pair], m->across[pair]};
+  return arrangement_copy(m, &all, STAY, NULL, done);
 }
 
 dm_status dm_relocation_run(dm_relocation *m, dm_workspace *space, int64_t at) {
-  static const dm_exchange_ops ops = {.bytes = bytes_of, .copy = copy_message, .keep = keep_own};
+  static const dm_exchange_ops ops = {
+      .bytes = arrangement_bytes_of, .copy = copy_message, .keep = keep_own};
   m->space = space;
   return dm_exchange_run(&ops, m, m->run, space, at, &m->rounds);
 }
@@ -389,14 +397,14 @@ dm_status dm_relocation_run(dm_relocation *m, dm_workspace *space, int64_t at) {
 /* ---- opening ---- */
 
 /* What all pairs of ranks exchange; *widest: columns of a message. */
-static int64_t measure(dm_relocation *m, int64_t *widest) {
+static int64_t arrangement_measure(dm_relocation *m, int64_t *widest) {
   const int ranks = m->run->ranks;
   int64_t most = 0;
   *widest = 1;
   for (int g = 0; g < ranks; g++)
     for (int t = 0; t < ranks; t++) {
       path rows, cols;
-      const message one = {.giver = g, .taker = t};
+      const arrangement_message one = {.giver = g, .taker = t};
       if (!paths_of(m, &one, &rows, &cols)) continue;
       const int64_t down = length(&rows), across = length(&cols);
       if (down == 0 || across == 0) continue;
@@ -411,7 +419,7 @@ static int64_t measure(dm_relocation *m, int64_t *widest) {
 
 static dm_status lay_rounds(dm_relocation *m, int64_t per_round) {
   int64_t widest, line;
-  const int64_t most = measure(m, &widest);
+  const int64_t most = arrangement_measure(m, &widest);
   DM_TRY(dm_bytes_of(1, widest, dm_dtype_size(m->from->local.dtype), &line));
   return dm_rounds_of(most, line, per_round, m->run->ranks, &m->rounds);
 }

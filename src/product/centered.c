@@ -18,7 +18,9 @@
 #include "product/relationship.h"
 #include "product/terms.h"
 
-enum { GROUPS = 16 }; /* of rows: their moments are joined in order, whatever rank has them */
+enum {
+  CENTERED_GROUPS = 16
+}; /* of rows: their moments are joined in order, whatever rank has them */
 
 /* ---- moments of a matrix in a file ---- */
 
@@ -39,8 +41,8 @@ typedef struct grouping {
 /* Elements of group G. */
 static dm_range group_at(const grouping *t, int64_t g) {
   const bool by_rows = t->to.moments->by_rows;
-  if (!by_rows) return dm_split(t->set->rows, GROUPS, g, 1);
-  return dm_file_part(t->set, (dm_range){0, t->set->cols}, GROUPS, g);
+  if (!by_rows) return dm_split(t->set->rows, CENTERED_GROUPS, g, 1);
+  return dm_file_part(t->set, (dm_range){0, t->set->cols}, CENTERED_GROUPS, g);
 }
 
 static dm_status take_grouped(void *context, dm_view part, int64_t row, int64_t col) {
@@ -50,7 +52,7 @@ static dm_status take_grouped(void *context, dm_view part, int64_t row, int64_t 
   t->to.group = 0;
   if (by_rows && !t->columns) return dm_moments_take(&t->to, part, row, col);
   const int64_t first = by_rows ? col : row, count = by_rows ? part.cols : part.rows;
-  for (int g = 0; g < GROUPS; g++) {
+  for (int g = 0; g < CENTERED_GROUPS; g++) {
     const dm_range common = dm_range_common(group_at(t, g), (dm_range){first, first + count});
     const int64_t at = common.begin - first, size = dm_range_size(common);
     if (size <= 0) continue;
@@ -63,11 +65,11 @@ static dm_status take_grouped(void *context, dm_view part, int64_t row, int64_t 
 }
 
 /* What this rank's groups of ALL rows or columns are together. */
-static dm_range groups_of(const dm_run *run, const dm_dataset *set, int64_t all) {
-  const dm_range mine = dm_split(GROUPS, run->ranks, run->rank, 1);
+static dm_range centered_groups_of(const dm_run *run, const dm_dataset *set, int64_t all) {
+  const dm_range mine = dm_split(CENTERED_GROUPS, run->ranks, run->rank, 1);
   if (dm_range_size(mine) == 0) return (dm_range){0, 0};
-  return (dm_range){dm_file_part(set, (dm_range){0, all}, GROUPS, mine.begin).begin,
-                    dm_file_part(set, (dm_range){0, all}, GROUPS, mine.end - 1).end};
+  return (dm_range){dm_file_part(set, (dm_range){0, all}, CENTERED_GROUPS, mine.begin).begin,
+                    dm_file_part(set, (dm_range){0, all}, CENTERED_GROUPS, mine.end - 1).end};
 }
 
 /* Adds this rank's groups of rows, or of columns. Missing values are read as NaN, which dm_moments
@@ -80,10 +82,12 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
   const dm_reading how = {.as = DM_DTYPE_NONE,
                           .work = type_for(dm_dataset_type(set)),
                           .threads = io_threads,
-                          .groups = columns ? 0 : GROUPS,
+                          .groups = columns ? 0 : CENTERED_GROUPS,
                           .unpacked = unpacked};
-  const dm_range rows = columns ? (dm_range){0, set->rows} : groups_of(run, set, set->rows);
-  const dm_range cols = columns ? groups_of(run, set, set->cols) : (dm_range){0, set->cols};
+  const dm_range rows =
+      columns ? (dm_range){0, set->rows} : centered_groups_of(run, set, set->rows);
+  const dm_range cols =
+      columns ? centered_groups_of(run, set, set->cols) : (dm_range){0, set->cols};
   grouping t = {.to = {.moments = m}, .set = set, .columns = columns, .first_col = cols.begin};
   DM_TRY(dm_crew_new(run->cores.threads, &t.to.crew));
   dm_status status = dm_file_stream(run, &read, rows, cols, &how, take_grouped, &t);
@@ -93,7 +97,7 @@ static dm_status take_groups(dm_run *run, int io_threads, const dm_dataset *set,
 
 /* ---- what follows ---- */
 
-static int64_t count_missing(const dm_moments *m) {
+static int64_t centered_count_missing(const dm_moments *m) {
   int64_t count = 0;
   for (int64_t i = 0; i < m->lines; i++) count += dm_moments_missing(m, i);
   return count;
@@ -106,8 +110,8 @@ typedef struct arrays {
 
 _Static_assert(sizeof(dm_centering) % sizeof(double) == 0, "arrays follow it");
 
-static dm_status allocate(int64_t lines, int64_t parts, int64_t terms, dm_centering **centering,
-                          arrays *of) {
+static dm_status centered_allocate(int64_t lines, int64_t parts, int64_t terms,
+                                   dm_centering **centering, arrays *of) {
   char *memory;
   DM_TRY(dm_buffer_zeroed((2 * parts + 2) * lines + terms +
                               (int64_t)(sizeof **centering / sizeof(double)),
@@ -121,7 +125,7 @@ static dm_status allocate(int64_t lines, int64_t parts, int64_t terms, dm_center
   return DM_OK;
 }
 
-static double power_of(const dm_moments *m, int64_t i) {
+static double centered_power_of(const dm_moments *m, int64_t i) {
   return m->powers ? m->powers[i] : 1.0;
 }
 
@@ -157,7 +161,9 @@ static void take_moments(const dm_moments *m, const dm_standard *s, double divis
     c->empty += fills && none;
     const double by = divisor_of(m, s, divisor, i);
     c->constant += !none && by == 0.0 && !s->by_power;
-    of->factor[i] = !scales ? 1.0 / power_of(m, i) : by == 0.0 || gaps ? (double)NAN : 1.0 / by;
+    of->factor[i] = !scales             ? 1.0 / centered_power_of(m, i)
+                    : by == 0.0 || gaps ? (double)NAN
+                                        : 1.0 / by;
     if (s->by_power) of->factor[i] = squares == 0.0 ? 0.0 : power_below(of->factor[i]);
     c->squares += squares * of->factor[i] * of->factor[i];
   }
@@ -165,7 +171,7 @@ static void take_moments(const dm_moments *m, const dm_standard *s, double divis
     c->power = m->powers;
     c->factor = of->factor;
   }
-  c->filled = fills ? count_missing(m) : 0;
+  c->filled = fills ? centered_count_missing(m) : 0;
 }
 
 /* Of pairs, lines without a value become 0: sums have nothing of them, and no NaN that would hide
@@ -177,9 +183,9 @@ static void clear_empty(const dm_moments *m, const arrays *of) {
 }
 
 /* Replaces means and deviations by the user's numbers; collective. */
-static dm_status take_vectors(const dm_run *run, const dm_standard *s, const dm_dataset *center,
-                              const dm_dataset *scale, int64_t parts, const arrays *of,
-                              dm_centering *c) {
+static dm_status centered_take_vectors(const dm_run *run, const dm_standard *s,
+                                       const dm_dataset *center, const dm_dataset *scale,
+                                       int64_t parts, const arrays *of, dm_centering *c) {
   const double *power = c->power; /* of the values, which the user's numbers follow */
   double *list = NULL;
   dm_status status = s->center_by ? dm_read_vector(run, center, &list) : DM_OK;
@@ -201,8 +207,8 @@ static dm_status take_vectors(const dm_run *run, const dm_standard *s, const dm_
 }
 
 /* SET may be missing values only if it is stated what becomes of them. */
-static dm_status check_missing(const dm_dataset *set, const dm_moments *m) {
-  const int64_t missing = count_missing(m);
+static dm_status centered_check_missing(const dm_dataset *set, const dm_moments *m) {
+  const int64_t missing = centered_count_missing(m);
   return missing == 0 || set->meaning.missing != DM_MISSING_REFUSED
              ? DM_OK
              : dm_missing_refused(set, &(dm_missing_found){.count = missing,
@@ -236,7 +242,7 @@ static dm_status check_squares(const dm_dataset *set, const dm_moments *m) {
 }
 
 /* A factor of the product and what is done to it. */
-typedef struct factor {
+typedef struct centered_factor {
   const dm_standard *standard;
   const dm_dataset *set, *center, *scale;
   dm_lines inner; /* along which the sums of the product run */
@@ -244,10 +250,10 @@ typedef struct factor {
   const dm_relation *relation; /* NULL: its numbers are no genotypes */
   dm_centered_copy *copy;      /* of it in memory; NULL: SET is in a file */
   int64_t *unpacked;           /* chunks so far */
-} factor;
+} centered_factor;
 
 /* Adds the elements, and joins what the ranks have. */
-static dm_status add_moments(dm_run *run, int io_threads, const factor *f, dm_moments *m) {
+static dm_status add_moments(dm_run *run, int io_threads, const centered_factor *f, dm_moments *m) {
   dm_status status = f->copy ? dm_centered_copy_take(run, f->copy, m)
                              : take_groups(run, io_threads, f->set, m, f->unpacked);
   DM_TRY(dm_comm_agree(run->world, status));
@@ -269,14 +275,15 @@ static bool find_powers(const dm_moments *m, double *powers) {
 }
 
 /* Joins the moments of SET, if means or deviations are taken. */
-static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool by_rows,
+static dm_status find_moments(dm_run *run, int io_threads, const centered_factor *f, bool by_rows,
                               double *powers, dm_moments *m) {
   const dm_dataset *set = f->set;
   const dm_lines lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES;
   const dm_dtype type = dm_dataset_type(set);
-  dm_status status = dm_moments_open(
-      set->rows, set->cols, by_rows, dm_dtype_is_complex(type), f->copy ? run->ranks : GROUPS,
-      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
+  dm_status status =
+      dm_moments_open(set->rows, set->cols, by_rows, dm_dtype_is_complex(type),
+                      f->copy ? run->ranks : CENTERED_GROUPS,
+                      f->weights->list && f->inner != lines ? f->weights->list : NULL, m);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(add_moments(run, io_threads, f, m));
   const bool wide = type == DM_F64 || type == DM_C128;
@@ -284,11 +291,11 @@ static dm_status find_moments(dm_run *run, int io_threads, const factor *f, bool
     dm_moments_begin_again(powers, m);
     DM_TRY(add_moments(run, io_threads, f, m));
   }
-  return dm_comm_agree(run->world, check_missing(set, m));
+  return dm_comm_agree(run->world, centered_check_missing(set, m));
 }
 
 /* What moments are taken for. */
-static bool takes_moments(const factor *f) {
+static bool takes_moments(const centered_factor *f) {
   const dm_standard *s = f->standard;
   const bool looks = f->copy && f->set->meaning.missing == DM_MISSING_REFUSED;
   return (s->center != DM_NO_LINES && !s->center_by) || (s->scale != DM_NO_LINES && !s->scale_by) ||
@@ -311,8 +318,8 @@ static void take_alleles(const dm_relation *r, const arrays *of, dm_centering *c
   c->left_out = r->left_out;
 }
 
-static dm_status set_lines(dm_run *run, int io_threads, const factor *f, const arrays *of,
-                           dm_centering *c) {
+static dm_status centered_set_lines(dm_run *run, int io_threads, const centered_factor *f,
+                                    const arrays *of, dm_centering *c) {
   const dm_standard *s = f->standard;
   const bool scales = s->scale != DM_NO_LINES && !s->scale_by;
   if (f->relation) {
@@ -335,14 +342,15 @@ static dm_status set_lines(dm_run *run, int io_threads, const factor *f, const a
   return status;
 }
 
-static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering **centering) {
+static dm_status centered_make(dm_run *run, int io_threads, const centered_factor *f,
+                               dm_centering **centering) {
   const dm_standard *s = f->standard;
   const dm_terms *w = f->weights;
   const bool by_rows = dm_standard_lines(s) == DM_ROW_LINES;
   const int64_t lines = by_rows ? f->set->rows : f->set->cols;
   const int64_t parts = dm_dtype_is_complex(dm_dataset_type(f->set)) ? 2 : 1;
   arrays of = {NULL};
-  DM_TRY(dm_comm_agree(run->world, allocate(lines, parts, w->count, centering, &of)));
+  DM_TRY(dm_comm_agree(run->world, centered_allocate(lines, parts, w->count, centering, &of)));
   dm_centering *c = *centering;
   *c = (dm_centering){.lines = by_rows ? DM_ROW_LINES : DM_COLUMN_LINES,
                       .count = lines,
@@ -356,11 +364,12 @@ static dm_status make(dm_run *run, int io_threads, const factor *f, dm_centering
                       .user_sum = w->user_sum,
                       .by_length = s->by_length};
   for (int64_t i = 0; i < w->count; i++) of.weight[i] = w->roots[i];
-  DM_TRY(set_lines(run, io_threads, f, &of, c));
-  return dm_comm_agree(run->world, take_vectors(run, s, f->center, f->scale, parts, &of, c));
+  DM_TRY(centered_set_lines(run, io_threads, f, &of, c));
+  return dm_comm_agree(run->world,
+                       centered_take_vectors(run, s, f->center, f->scale, parts, &of, c));
 }
 
-static void warn(const dm_run *run, const dm_dataset *set) {
+static void centered_warn(const dm_run *run, const dm_dataset *set) {
   const dm_centering *c = set->centering;
   char name[DM_NAME];
   dm_location_name(&set->at, name);
@@ -377,7 +386,7 @@ static void warn(const dm_run *run, const dm_dataset *set) {
 }
 
 /* The factors of a product. */
-typedef struct factors {
+typedef struct centered_factors {
   const dm_vectors *vectors;
   const dm_equation *equation;
   dm_dataset *sets[2];
@@ -385,9 +394,9 @@ typedef struct factors {
   const dm_engine *engine;           /* for those, ... */
   dm_centered_room *rooms;           /* ... unless there are rooms for their copies */
   const dm_relation *relation;       /* of A and B, which are the same genotypes; or NULL */
-} factors;
+} centered_factors;
 
-static dm_lines inner_of(const dm_equation *e, int x) {
+static dm_lines centered_inner_of(const dm_equation *e, int x) {
   const bool turned = (x == 0 ? e->op_a : e->op_b) != DM_OP_N;
   return turned == (x == 0) ? DM_ROW_LINES : DM_COLUMN_LINES;
 }
@@ -398,7 +407,7 @@ dm_dtype dm_centered_type(const dm_equation *e, const dm_dataset *set, int x) {
 }
 
 /* Whether B is A, and changed alike. */
-static bool is_alike(const factors *f) {
+static bool centered_is_alike(const centered_factors *f) {
   const dm_equation *e = f->equation;
   const bool in_memory[2] = {f->memory[0] || f->sets[0]->memory.base,
                              f->memory[1] || f->sets[1]->memory.base};
@@ -406,20 +415,20 @@ static bool is_alike(const factors *f) {
                                                  : !in_memory[0] && !in_memory[1] &&
                                                        dm_dataset_is_same(f->sets[0], f->sets[1]);
   return same && dm_standard_is_same(&e->standard[0], &e->standard[1]) &&
-         inner_of(e, 0) == inner_of(e, 1);
+         centered_inner_of(e, 0) == centered_inner_of(e, 1);
 }
 
-static const char *const names[] = {"A", "B"};
+static const char *const centered_names[] = {"A", "B"};
 
 /* Whether factor X is changed. */
-static bool is_changed(const factors *f, int x) {
+static bool is_changed(const centered_factors *f, int x) {
   const bool found = f->memory[x] && f->sets[x]->meaning.found;
   return dm_standard_changes(&f->equation->standard[x]) || found;
 }
 
 /* Opens the copy of factor X in memory. */
-static dm_status open_copy(dm_run *run, const factors *f, int x, dm_centered *made) {
-  const dm_centered_source from = {f->memory[x], names[x], f->sets[x],
+static dm_status open_copy(dm_run *run, const centered_factors *f, int x, dm_centered *made) {
+  const dm_centered_source from = {f->memory[x], centered_names[x], f->sets[x],
                                    dm_centered_type(f->equation, f->sets[x], x)};
   DM_TRY(dm_centered_copy_open(run, f->engine, f->rooms ? &f->rooms[x] : NULL, &from,
                                &made->copies[x]));
@@ -429,9 +438,10 @@ static dm_status open_copy(dm_run *run, const factors *f, int x, dm_centered *ma
 }
 
 /* Marks the terms that factor X has no value for. */
-static dm_status mark_missing(dm_run *run, int io_threads, const factors *f, int x,
+static dm_status mark_missing(dm_run *run, int io_threads, const centered_factors *f, int x,
                               const dm_centered *made, int64_t *marks) {
-  dm_marking marking = {.by_rows = inner_of(f->equation, x) == DM_ROW_LINES, .marks = marks};
+  dm_marking marking = {.by_rows = centered_inner_of(f->equation, x) == DM_ROW_LINES,
+                        .marks = marks};
   const dm_dataset *set = f->sets[x];
   DM_TRY(dm_crew_new(run->cores.threads, &marking.crew));
   dm_status status = f->memory[x] ? dm_centered_copy_mark(run, &made->copies[x], &marking)
@@ -442,10 +452,10 @@ static dm_status mark_missing(dm_run *run, int io_threads, const factors *f, int
 }
 
 /* Collective: terms that are not complete get DM_LEFT_OUT. */
-static dm_status leave_out(dm_run *run, int io_threads, const factors *f, const dm_centered *made,
-                           dm_terms *w) {
+static dm_status centered_leave_out(dm_run *run, int io_threads, const centered_factors *f,
+                                    const dm_centered *made, dm_terms *w) {
   DM_FREED int64_t *marks = NULL;
-  const int count = is_alike(f) ? 1 : 2;
+  const int count = centered_is_alike(f) ? 1 : 2;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(w->count, &marks)));
   for (int x = 0; x < count; x++) DM_TRY(mark_missing(run, io_threads, f, x, made, marks));
   DM_TRY(dm_comm_max_i64(run->world, marks, w->count));
@@ -459,27 +469,27 @@ static dm_status leave_out(dm_run *run, int io_threads, const factors *f, const 
 }
 
 /* Makes the centering of factor X, and the elements of its copy. */
-static dm_status center_one(dm_run *run, int io_threads, const factors *f, int x, const dm_terms *w,
-                            dm_centered *made) {
+static dm_status center_one(dm_run *run, int io_threads, const centered_factors *f, int x,
+                            const dm_terms *w, dm_centered *made) {
   dm_centered_copy *copy = f->memory[x] ? &made->copies[x] : NULL;
-  const factor one = {.standard = &f->equation->standard[x],
-                      .set = f->sets[x],
-                      .center = &f->vectors->center[x],
-                      .scale = &f->vectors->scale[x],
-                      .inner = inner_of(f->equation, x),
-                      .weights = w,
-                      .relation = f->relation,
-                      .copy = copy,
-                      .unpacked = &made->unpacked};
-  DM_TRY(make(run, io_threads, &one, &made->made[x]));
+  const centered_factor one = {.standard = &f->equation->standard[x],
+                               .set = f->sets[x],
+                               .center = &f->vectors->center[x],
+                               .scale = &f->vectors->scale[x],
+                               .inner = centered_inner_of(f->equation, x),
+                               .weights = w,
+                               .relation = f->relation,
+                               .copy = copy,
+                               .unpacked = &made->unpacked};
+  DM_TRY(centered_make(run, io_threads, &one, &made->made[x]));
   return copy ? dm_centered_copy_change(run, copy, made->made[x]) : DM_OK;
 }
 
-static dm_status center(dm_run *run, int io_threads, const factors *f, const dm_terms *w,
-                        dm_centered *made) {
+static dm_status centered_center(dm_run *run, int io_threads, const centered_factors *f,
+                                 const dm_terms *w, dm_centered *made) {
   for (int x = 0; x < 2; x++) {
     if (!is_changed(f, x)) continue;
-    if (x == 1 && made->made[0] && is_alike(f)) {
+    if (x == 1 && made->made[0] && centered_is_alike(f)) {
       f->sets[1]->centering = made->made[0];
       f->sets[1]->dtype = f->sets[0]->dtype;
       f->sets[1]->meaning.active = f->sets[0]->meaning.active;
@@ -488,42 +498,42 @@ static dm_status center(dm_run *run, int io_threads, const factors *f, const dm_
     }
     DM_TRY(center_one(run, io_threads, f, x, w, made));
     f->sets[x]->centering = made->made[x];
-    warn(run, f->sets[x]);
+    centered_warn(run, f->sets[x]);
   }
   return DM_OK;
 }
 
 /* Finds the weights of the terms, 1 if only some are left out, and divides by their sum. */
-static dm_status weigh_terms(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
-                             const dm_centered *made, dm_terms *w) {
+static dm_status weigh_terms(dm_run *run, int io_threads, const centered_factors *f,
+                             dm_equation *equation, const dm_centered *made, dm_terms *w) {
   const dm_dataset *a = f->sets[0];
   const dm_standard *s = &equation->standard[0];
   if (!s->weighted && !s->complete && !s->relates) return DM_OK;
   const int64_t terms = equation->op_a == DM_OP_N ? a->cols : a->rows;
   DM_TRY(dm_terms_open(run, equation, &f->vectors->weights, terms, w));
-  if (s->complete) DM_TRY(leave_out(run, io_threads, f, made, w));
+  if (s->complete) DM_TRY(centered_leave_out(run, io_threads, f, made, w));
   for (int64_t i = 0; f->relation && i < w->count; i++) w->list[i] = f->relation->of_variants[i];
   return dm_comm_agree(run->world, dm_terms_complete(w, equation));
 }
 
-static dm_status center_factors(dm_run *run, int io_threads, const factors *f,
+static dm_status center_factors(dm_run *run, int io_threads, const centered_factors *f,
                                 dm_equation *equation, dm_centered *made) {
   dm_terms w = {.list = NULL};
   dm_status status = DM_OK;
   for (int x = 0; x < 2 && !status; x++)
-    if (f->memory[x] && is_changed(f, x) && !(x == 1 && is_changed(f, 0) && is_alike(f)))
+    if (f->memory[x] && is_changed(f, x) && !(x == 1 && is_changed(f, 0) && centered_is_alike(f)))
       status = open_copy(run, f, x, made);
   if (!status) status = weigh_terms(run, io_threads, f, equation, made, &w);
-  if (!status) status = center(run, io_threads, f, &w, made);
+  if (!status) status = centered_center(run, io_threads, f, &w, made);
   dm_terms_close(&w);
   return status;
 }
 
-static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_equation *equation,
-                            dm_centered *made) {
+static dm_status center_all(dm_run *run, int io_threads, const centered_factors *f,
+                            dm_equation *equation, dm_centered *made) {
   const dm_standard *s = &equation->standard[0];
   dm_relation relation = {.variants = 0};
-  factors own = *f;
+  centered_factors own = *f;
   *made = (dm_centered){.made = {NULL, NULL}};
   if (s->relates) own.relation = &relation;
   dm_status status = s->relates ? dm_relation_open(run, f->sets[0], s->of_all, &relation) : DM_OK;
@@ -535,13 +545,13 @@ static dm_status center_all(dm_run *run, int io_threads, const factors *f, dm_eq
 dm_status dm_center_inputs(dm_run *run, int io_threads, const dm_vectors *vectors,
                            dm_equation *equation, dm_dataset *a, dm_dataset *b,
                            dm_centered *centered) {
-  const factors f = {vectors, equation, {a, b}, {NULL, NULL}, NULL, NULL, NULL};
+  const centered_factors f = {vectors, equation, {a, b}, {NULL, NULL}, NULL, NULL, NULL};
   return center_all(run, io_threads, &f, equation, centered);
 }
 
 dm_status dm_center_product(dm_run *run, dm_multiply *m, dm_centered_room rooms[2],
                             dm_centered *centered) {
-  const factors f = {
+  const centered_factors f = {
       &m->vectors,
       &m->equation,
       {&m->a, &m->b},

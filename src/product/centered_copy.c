@@ -12,10 +12,12 @@
 #include "plan/partition.h"
 
 enum {
-  RUN = 256,        /* elements that are changed at once */
-  ROWS = 16,        /* of a thread's turn */
-  SPARE = 4,        /* copies that a GPU must have room for to hold one beside a product's shares */
-  STRIP = 32 << 20, /* bytes that are centered on a GPU at once for a copy in host memory */
+  CENTERED_COPY_RUN = 256, /* elements that are changed at once */
+  CENTERED_COPY_ROWS = 16, /* of a thread's turn */
+  CENTERED_COPY_SPARE =
+      4, /* copies that a GPU must have room for to hold one beside a product's shares */
+  CENTERED_COPY_STRIP =
+      32 << 20, /* bytes that are centered on a GPU at once for a copy in host memory */
 };
 
 /* ---- elements ---- */
@@ -24,9 +26,10 @@ typedef struct copying {
   dm_view from, to;
 } copying;
 
-static void copy_rows(void *context, int64_t turn) {
+static void centered_copy_rows(void *context, int64_t turn) {
   const copying *c = context;
-  const int64_t row = turn * ROWS, rows = dm_min(ROWS, c->to.rows - row);
+  const int64_t row = turn * CENTERED_COPY_ROWS,
+                rows = dm_min(CENTERED_COPY_ROWS, c->to.rows - row);
   dm_copy(dm_view_sub(c->to, row, 0, rows, c->to.cols),
           dm_view_sub(c->from, row, 0, rows, c->to.cols), false);
 }
@@ -43,7 +46,7 @@ static dm_status copy_view(dm_crew *crew, const dm_dataset *set, dm_view from, d
   copying c = {from, to};
   if (set->meaning.found || dm_dtype_largest(from.dtype) > dm_dtype_largest(to.dtype))
     return read_view(set, from, to);
-  dm_crew_run(crew, copy_rows, &c, dm_ceil_div(to.rows, ROWS));
+  dm_crew_run(crew, centered_copy_rows, &c, dm_ceil_div(to.rows, CENTERED_COPY_ROWS));
   return DM_OK;
 }
 
@@ -74,13 +77,13 @@ static dm_status take_room(dm_centered_room *room, int64_t bytes, void **memory)
 
 /* Of a matrix in GPU memory, a copy in a room of its own is in host memory if it is large: beside
  * it there must be room for the shares of its product. */
-static dm_status take_memory(int64_t bytes, dm_centered_copy *copy) {
+static dm_status centered_copy_take_memory(int64_t bytes, dm_centered_copy *copy) {
   dm_centered_room *room = copy->room;
   dm_view *part = &copy->part;
   dm_device device;
   if (part->space == DM_DEVICE && room == &copy->own) {
     DM_TRY(dm_backend_device(room->backend, &device));
-    if (bytes > device.memory_free / SPARE) part->space = DM_HOST;
+    if (bytes > device.memory_free / CENTERED_COPY_SPARE) part->space = DM_HOST;
   }
   return part->space == DM_DEVICE ? take_room(room, bytes, &part->base)
                                   : dm_buffer_alloc(bytes, &part->base);
@@ -88,7 +91,7 @@ static dm_status take_memory(int64_t bytes, dm_centered_copy *copy) {
 
 /* By rows; of a matrix in GPU memory in its order, in lines of 16-byte pieces, which products and
  * sums prefer. */
-static dm_status allocate(dm_dtype type, dm_centered_copy *copy) {
+static dm_status centered_copy_allocate(dm_dtype type, dm_centered_copy *copy) {
   const dm_view from = copy->from.local;
   dm_view *to = &copy->part;
   const bool on_gpu = from.space == DM_DEVICE, by_columns = on_gpu && from.col_stride != 1;
@@ -101,10 +104,10 @@ static dm_status allocate(dm_dtype type, dm_centered_copy *copy) {
   to->row_stride = by_columns ? 1 : line;
   to->col_stride = by_columns ? line : 1;
   DM_TRY(dm_bytes_of(by_columns ? from.cols : from.rows, line, dm_dtype_size(type), &bytes));
-  return take_memory(bytes, copy);
+  return centered_copy_take_memory(bytes, copy);
 }
 
-static dm_status check_type(const dm_centered_source *source, dm_view from) {
+static dm_status centered_copy_check_type(const dm_centered_source *source, dm_view from) {
   if (from.space == DM_HOST || dm_dtype_is_complex(source->type) == dm_dtype_is_complex(from.dtype))
     return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE,
@@ -113,7 +116,8 @@ static dm_status check_type(const dm_centered_source *source, dm_view from) {
                  "convert it first, or leave out the option \"type\"");
 }
 
-static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_centered_copy *copy) {
+static dm_status centered_copy_open_part(dm_run *run, const dm_centered_source *source,
+                                         dm_centered_copy *copy) {
   dm_memory_matrix *to = &copy->stated;
   const dm_view from = copy->from.local;
   copy->gaps = gaps_of(&source->set->meaning);
@@ -123,8 +127,9 @@ static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_cen
   to->own_rows = from.rows;
   to->data = to->stream = NULL;
   if (dm_view_is_empty(from)) return DM_OK;
-  DM_TRY(check_type(source, from));
-  DM_TRY(dm_context(allocate(source->type, copy), "a centered copy of %s", source->name));
+  DM_TRY(centered_copy_check_type(source, from));
+  DM_TRY(dm_context(centered_copy_allocate(source->type, copy), "a centered copy of %s",
+                    source->name));
   to->on_gpu = copy->part.space == DM_DEVICE;
   to->data = copy->part.base;
   to->row_stride = copy->part.row_stride;
@@ -137,8 +142,8 @@ static dm_status open_part(dm_run *run, const dm_centered_source *source, dm_cen
   return status;
 }
 
-static dm_status reach(dm_run *run, const dm_engine *engine, const char *name,
-                       dm_centered_copy *copy) {
+static dm_status centered_copy_reach(dm_run *run, const dm_engine *engine, const char *name,
+                                     dm_centered_copy *copy) {
   if (copy->room != &copy->own) return dm_distributed_reach(&copy->from, copy->room->backend, name);
   return dm_distributed_open_backend(run, engine, &copy->from, name, &copy->own.backend);
 }
@@ -147,8 +152,8 @@ dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_centere
                                 const dm_centered_source *source, dm_centered_copy *copy) {
   *copy = (dm_centered_copy){.room = room ? room : &copy->own};
   DM_TRY(dm_distributed_open(run->world, source->stated, source->name, &copy->from));
-  dm_status status = reach(run, engine, source->name, copy);
-  if (!status) status = open_part(run, source, copy);
+  dm_status status = centered_copy_reach(run, engine, source->name, copy);
+  if (!status) status = centered_copy_open_part(run, source, copy);
   return dm_comm_agree(run->world, status);
 }
 
@@ -176,7 +181,7 @@ static void portions_of(const dm_run *run, const dm_distributed *matrix, portion
 }
 
 /* OWN = the numbers at these places of the WHOLE axis, WIDTH at each; put: the reverse. */
-static void pick(const portion *p, int64_t width, const double *whole, double *own) {
+static void centered_copy_pick(const portion *p, int64_t width, const double *whole, double *own) {
   for (int64_t r = 0; r < p->axis->count; r++) {
     const dm_axis_run *run = &p->axis->runs[r];
     const int64_t count = dm_axis_end(p->axis, r) - run->begin;
@@ -186,7 +191,7 @@ static void pick(const portion *p, int64_t width, const double *whole, double *o
   }
 }
 
-static void put(const portion *p, int64_t width, double *whole, const double *own) {
+static void centered_copy_put(const portion *p, int64_t width, double *whole, const double *own) {
   for (int64_t r = 0; r < p->axis->count; r++) {
     const dm_axis_run *run = &p->axis->runs[r];
     const int64_t count = dm_axis_end(p->axis, r) - run->begin;
@@ -197,7 +202,7 @@ static void put(const portion *p, int64_t width, double *whole, const double *ow
 }
 
 /* The place in the whole axis of place OWN of the portion. */
-static int64_t place_of(const portion *p, int64_t own) {
+static int64_t centered_copy_place_of(const portion *p, int64_t own) {
   for (int64_t r = 0; r < p->axis->count; r++) {
     const dm_axis_run *run = &p->axis->runs[r];
     const int64_t place = run->begin + own - run->local;
@@ -217,26 +222,27 @@ static dm_status take_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm
   portions_of(run, &copy->from, &rows, &cols);
   DM_TRY(dm_buffer_zeroed(DM_MOMENTS * width + lines + length, sizeof *numbers, (void **)&numbers));
   double *const powers = numbers + DM_MOMENTS * width, *const weights = powers + lines;
-  if (m->powers) pick(m->by_rows ? &rows : &cols, 1, m->powers, powers);
-  if (m->weights) pick(m->by_rows ? &cols : &rows, 1, m->weights, weights);
+  if (m->powers) centered_copy_pick(m->by_rows ? &rows : &cols, 1, m->powers, powers);
+  if (m->weights) centered_copy_pick(m->by_rows ? &cols : &rows, 1, m->weights, weights);
   const dm_moments_how how = {.by_rows = m->by_rows,
                               .gaps = &copy->gaps,
                               .powers = m->powers ? powers : NULL,
                               .weights = m->weights ? weights : NULL};
   dm_status status = dm_backend_moments(copy->room->backend, part, &how, numbers, &first);
   for (int what = 0; what < DM_MOMENTS && !status; what++)
-    put(m->by_rows ? &rows : &cols, m->parts, dm_moments_of(m, run->rank, what),
-        numbers + what * width);
+    centered_copy_put(m->by_rows ? &rows : &cols, m->parts, dm_moments_of(m, run->rank, what),
+                      numbers + what * width);
   free(numbers);
   if (status || first == INT64_MAX) return status;
-  const int64_t row = place_of(&rows, first / part.cols), col = place_of(&cols, first % part.cols);
+  const int64_t row = centered_copy_place_of(&rows, first / part.cols),
+                col = centered_copy_place_of(&cols, first % part.cols);
   dm_moments_note_missing(m, m->by_rows ? row : col, m->by_rows ? col : row);
   return DM_OK;
 }
 
 /* Passes this rank's part of the copy, which is in host memory. */
-static dm_status each(const dm_run *run, const dm_centered_copy *copy, dm_part_taker *take,
-                      void *context) {
+static dm_status centered_copy_each(const dm_run *run, const dm_centered_copy *copy,
+                                    dm_part_taker *take, void *context) {
   dm_distributed there = copy->from; /* divided alike */
   there.local = copy->part;
   return dm_distributed_each(&there, run->rank, take, context);
@@ -247,7 +253,7 @@ dm_status dm_centered_copy_take(const dm_run *run, const dm_centered_copy *copy,
   if (!copy->part.base) return DM_OK;
   if (copy->from.local.space == DM_DEVICE) return take_on_gpu(run, copy, m);
   DM_TRY(dm_crew_new(run->cores.threads, &t.crew));
-  dm_status status = each(run, copy, dm_moments_take, &t);
+  dm_status status = centered_copy_each(run, copy, dm_moments_take, &t);
   dm_crew_free(t.crew);
   return status;
 }
@@ -267,7 +273,8 @@ static dm_status mark_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm
   const double *const present = numbers + DM_PRESENT * parts * terms;
   dm_status status = dm_backend_moments(copy->room->backend, part, &how, numbers, &first);
   for (int64_t i = 0; i < terms && !status; i++)
-    if (present[i * parts] < all) m->marks[place_of(m->by_rows ? &rows : &cols, i)] = 1;
+    if (present[i * parts] < all)
+      m->marks[centered_copy_place_of(m->by_rows ? &rows : &cols, i)] = 1;
   free(numbers);
   return status;
 }
@@ -275,7 +282,7 @@ static dm_status mark_on_gpu(const dm_run *run, const dm_centered_copy *copy, dm
 dm_status dm_centered_copy_mark(const dm_run *run, const dm_centered_copy *copy, dm_marking *m) {
   if (!copy->part.base) return DM_OK;
   return copy->from.local.space == DM_DEVICE ? mark_on_gpu(run, copy, m)
-                                             : each(run, copy, dm_mark_missing, m);
+                                             : centered_copy_each(run, copy, dm_mark_missing, m);
 }
 
 /* ---- centering ---- */
@@ -290,9 +297,9 @@ typedef struct changing {
 static void change_row(void *context, int64_t i) {
   const changing *c = context;
   const dm_dtype type = c->part.dtype;
-  double values[2 * RUN];
-  for (int64_t j = 0; j < c->part.cols; j += RUN) {
-    const int64_t count = dm_min(RUN, c->part.cols - j);
+  double values[2 * CENTERED_COPY_RUN];
+  for (int64_t j = 0; j < c->part.cols; j += CENTERED_COPY_RUN) {
+    const int64_t count = dm_min(CENTERED_COPY_RUN, c->part.cols - j);
     void *at = dm_view_at(c->part, i, j);
     dm_load_wide(values, at, type, 1, count);
     dm_centering_apply(c->centering, c->row + i, c->col + j, false, values,
@@ -330,7 +337,7 @@ static dm_status center_strips(const dm_centered_copy *copy, const dm_centering 
   dm_backend *backend = copy->room->backend;
   const int64_t lines = across ? part.cols : part.rows;
   const int64_t line = (across ? part.col_stride : part.row_stride) * dm_dtype_size(part.dtype);
-  const int64_t height = dm_min(lines, dm_max(1, STRIP / line));
+  const int64_t height = dm_min(lines, dm_max(1, CENTERED_COPY_STRIP / line));
   void *memory;
   DM_TRY(take_room(copy->room, height * line, &memory));
   for (int64_t first = 0; first < lines; first += height) {
@@ -368,18 +375,18 @@ static dm_status change_on_gpu(const dm_run *run, const dm_centered_copy *copy,
                {&own.fill, own.parts, own.lines},
                {&own.factor, 1, own.lines},
                {&own.weight, 1, own.weight_lines}};
-  enum { LISTS = sizeof lists / sizeof lists[0] };
-  int64_t places[LISTS], room = 0;
-  for (int i = 0; i < LISTS; i++) {
+  enum { CENTERED_COPY_LISTS = sizeof lists / sizeof lists[0] };
+  int64_t places[CENTERED_COPY_LISTS], room = 0;
+  for (int i = 0; i < CENTERED_COPY_LISTS; i++) {
     places[i] = room;
     if (*lists[i].of)
       room += lists[i].width * (lists[i].lines == DM_ROW_LINES ? copy->part.rows : copy->part.cols);
   }
   DM_TRY(dm_buffer_zeroed(room, sizeof *memory, (void **)&memory));
-  for (int i = 0; i < LISTS; i++) {
+  for (int i = 0; i < CENTERED_COPY_LISTS; i++) {
     if (!*lists[i].of) continue;
-    pick(lists[i].lines == DM_ROW_LINES ? &rows : &cols, lists[i].width, *lists[i].of,
-         memory + places[i]);
+    centered_copy_pick(lists[i].lines == DM_ROW_LINES ? &rows : &cols, lists[i].width, *lists[i].of,
+                       memory + places[i]);
     *lists[i].of = memory + places[i];
   }
   dm_status status =
@@ -394,7 +401,7 @@ static dm_status change_on_host(const dm_run *run, const dm_centered_copy *copy,
                                 const dm_centering *centering) {
   changing c = {.centering = centering};
   DM_TRY(dm_crew_new(run->cores.threads, &c.crew));
-  dm_status status = each(run, copy, change_part, &c);
+  dm_status status = centered_copy_each(run, copy, change_part, &c);
   dm_crew_free(c.crew);
   return status;
 }

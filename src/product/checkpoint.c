@@ -25,7 +25,7 @@ static bool writes(const dm_checkpoint *c) {
 }
 
 /* The tile of this run in PLACE and, if it is another one, that of its mirror image. */
-static int tiles_of(const dm_checkpoint *c, int64_t place, int64_t tiles[2]) {
+static int checkpoint_tiles_of(const dm_checkpoint *c, int64_t place, int64_t tiles[2]) {
   tiles[0] = dm_plan_todo_tile(c->plan, place);
   tiles[1] = dm_triangle_twin(c->plan, tiles[0]);
   return tiles[1] == tiles[0] ? 1 : 2;
@@ -39,7 +39,7 @@ static dm_status list_records(const dm_checkpoint *c, int64_t begin, int64_t end
   DM_TRY(dm_buffer_table(2 * (end - begin), list));
   for (int64_t place = begin; place < end; place++) {
     int64_t tiles[2];
-    const int more = tiles_of(c, place, tiles);
+    const int more = checkpoint_tiles_of(c, place, tiles);
     for (int i = 0; i < more; i++) {
       dm_tile_record *record = &(*list)[(*count)++];
       *record = c->records[tiles[i]];
@@ -137,7 +137,7 @@ typedef struct opening {
   const dm_setup *setup;
 } opening;
 
-static dm_status inspect(void *context, const dm_keepalive *keepalive) {
+static dm_status checkpoint_inspect(void *context, const dm_keepalive *keepalive) {
   const opening *o = context;
   const dm_multiply *m = o->checkpoint->multiply;
   (void)keepalive;
@@ -145,7 +145,7 @@ static dm_status inspect(void *context, const dm_keepalive *keepalive) {
   return dm_found_inspect(o->checkpoint, o->problem);
 }
 
-static dm_status start(void *context, const dm_keepalive *keepalive) {
+static dm_status checkpoint_start(void *context, const dm_keepalive *keepalive) {
   const opening *o = context;
   (void)keepalive;
   DM_TRY(dm_found_settle(o->checkpoint));
@@ -164,12 +164,12 @@ dm_status dm_checkpoint_open(dm_run *run, const dm_multiply *multiply, const dm_
 
   c->interval = multiply->checkpoint_interval;
   opening one = {c, problem, NULL};
-  DM_TRY(
-      dm_comm_agree(run->world, run->rank == 0 ? dm_watch_work(run->watch, inspect, &one) : DM_OK));
+  DM_TRY(dm_comm_agree(
+      run->world, run->rank == 0 ? dm_watch_work(run->watch, checkpoint_inspect, &one) : DM_OK));
   DM_TRY(dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0));
   if (c->found.named > 0) DM_TRY(dm_found_verify(c));
-  DM_TRY(
-      dm_comm_agree(run->world, run->rank == 0 ? dm_watch_work(run->watch, start, &one) : DM_OK));
+  DM_TRY(dm_comm_agree(run->world,
+                       run->rank == 0 ? dm_watch_work(run->watch, checkpoint_start, &one) : DM_OK));
   c->sums = c->on || c->found.in_place || multiply->read_back == DM_READ_BACK_ALWAYS;
   return dm_comm_broadcast(run->world, &c->found, sizeof c->found, 0);
 }
@@ -203,7 +203,7 @@ void dm_checkpoint_impose(const dm_checkpoint *c, dm_wishes *wishes) {
 
 /* ---- the part file ---- */
 
-static dm_status take_up(dm_checkpoint *c) {
+static dm_status checkpoint_take_up(dm_checkpoint *c) {
   const dm_problem *p = &c->plan->problem;
   int64_t count;
   bool there = false;
@@ -243,7 +243,7 @@ static dm_status choose_way(dm_checkpoint *c) {
                               dm_run_writers(c->run, engine->io_threads));
 }
 
-static dm_status open_part(void *context, const dm_keepalive *keepalive) {
+static dm_status checkpoint_open_part(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = ((opening *)context)->checkpoint;
   const dm_setup *setup = ((opening *)context)->setup;
   DM_FREED dm_attributes *wanted = NULL;
@@ -251,7 +251,7 @@ static dm_status open_part(void *context, const dm_keepalive *keepalive) {
   DM_TRY(dm_buffer_table(1, &wanted));
   DM_TRY(dm_fields_of_setup(c->multiply, setup, wanted));
   if (c->found.records > 0) DM_TRY(dm_found_compare(c, wanted));
-  if (c->found.records > 0) DM_TRY(take_up(c));
+  if (c->found.records > 0) DM_TRY(checkpoint_take_up(c));
   if (c->found.records == 0 && !c->created) DM_TRY(start_afresh(c, &c->plan->problem));
   DM_TRY(choose_way(c));
   for (int i = 0; i < wanted->count; i++)
@@ -268,7 +268,7 @@ static dm_status share_records(dm_checkpoint *c) {
   return dm_comm_broadcast(c->run->world, c->records, c->tiles * (int64_t)sizeof *c->records, 0);
 }
 
-static void say(const dm_checkpoint *c) {
+static void checkpoint_say(const dm_checkpoint *c) {
   if (c->run->rank == 0 && c->found.records > 0)
     dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles are done",
                 (long long)c->taken, (long long)c->tiles);
@@ -306,7 +306,8 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   c->tiles = dm_plan_tiles(c->plan);
   c->used = dm_plan_used(c->plan);
   opening one = {c, NULL, setup};
-  dm_status status = c->run->rank == 0 ? dm_watch_work(c->run->watch, open_part, &one) : DM_OK;
+  dm_status status =
+      c->run->rank == 0 ? dm_watch_work(c->run->watch, checkpoint_open_part, &one) : DM_OK;
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, &c->found, sizeof c->found, 0));
   const int made = c->file.made;
@@ -315,7 +316,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   DM_TRY(share_records(c));
   if (c->found.records > 0) DM_TRY(dm_trust_recorded(c));
   dm_trust_list_others(c);
-  say(c);
+  checkpoint_say(c);
   say_kept(c);
   *file = c->file;
   if (dm_comm_is_one_process(c->run->world))
@@ -428,7 +429,7 @@ dm_status dm_checkpoint_flush(dm_checkpoint *c, bool record) {
 
 /* ---- the end ---- */
 
-dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_completion *completion) {
+dm_status dm_checkpoint_intend(dm_checkpoint *c, dm_output_completion *completion) {
   const dm_output_form *form = &c->multiply->form;
   const bool packed = dm_output_is_chunked(form) || dm_output_is_recast(form);
   completion->tiles = c->records;
@@ -445,7 +446,7 @@ void dm_checkpoint_named(dm_checkpoint *c) {
 }
 
 /* Keeps the hint of rejected input, and adds the reason if something does not fit. */
-static dm_status report_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
+static dm_status checkpoint_report_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
   const char *out = c->multiply->out.file;
   if (!c->begun && status->code == DM_E_FIT)
     return dm_hint(status,
@@ -515,7 +516,7 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
         c->multiply->out.file);
   int64_t tiles = c->found.records;
   if (c->begun) dm_status_free(count_kept(c, &tiles));
-  if (status && tiles > 0 && !keep_part) return report_kept(c, status, tiles);
+  if (status && tiles > 0 && !keep_part) return checkpoint_report_kept(c, status, tiles);
   if (status && c->created && !keep_part) dm_commit_give_up(c->run, &c->file, status);
   /* A journal that this run could not interpret must not be removed. */
   if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);

@@ -85,7 +85,7 @@ dm_status dm_checkpoint_give_back(dm_checkpoint *checkpoint, const dm_extent *wr
  * the journal goes first. A journal with records stays until C has its name: after a crash in
  * between, the same command finds its result by them. If C replaces a matrix that it was computed
  * from, all tiles are recorded for this. */
-dm_status dm_checkpoint_intend(dm_checkpoint *checkpoint, dm_completion *completion);
+dm_status dm_checkpoint_intend(dm_checkpoint *checkpoint, dm_output_completion *completion);
 
 /* Rank 0: C has its name. */
 void dm_checkpoint_named(dm_checkpoint *checkpoint);

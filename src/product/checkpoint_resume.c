@@ -121,7 +121,7 @@ static const char *compute_of(const dm_checkpoint *c, const char *field) {
   return text && dm_compute_parse(text, &choice) ? text : NULL;
 }
 
-static dm_status refuse(const dm_checkpoint *c, const char *field) {
+static dm_status checkpoint_refuse(const dm_checkpoint *c, const char *field) {
   const dm_multiply *m = c->multiply;
   const char *compute = compute_of(c, field);
   return dm_hint(
@@ -133,7 +133,7 @@ static dm_status refuse(const dm_checkpoint *c, const char *field) {
 dm_status dm_found_compare(dm_checkpoint *c, const dm_attributes *wanted) {
   const char *field = dm_fields_differ(dm_journal_fields(c->journal), wanted, false);
   if (!field) return DM_OK;
-  if (!c->multiply->force) return refuse(c, field);
+  if (!c->multiply->force) return checkpoint_refuse(c, field);
   dm_log_line(&c->run->log, DM_LOG_WARNING, "starting over: %s differs from the earlier run",
               field);
   c->found.records = 0;
@@ -231,7 +231,7 @@ dm_status dm_found_inspect(dm_checkpoint *c, const dm_problem *problem) {
 /* ---- tiles are read again: those of an earlier run before they are trusted, and, if requested,
  * all written tiles before C gets its name ---- */
 
-enum { STRIP = 4 << 20 }; /* fits in a cache between reading and summing */
+enum { CHECKPOINT_STRIP = 4 << 20 }; /* fits in a cache between reading and summing */
 
 /* auto: read C again if that takes at most this fraction of the run's time so far. */
 static const double cheap = 0.01, unnoticed = 0.01; /* fraction; seconds */
@@ -289,7 +289,8 @@ static dm_status sum_of(dm_checkpoint *c, dm_reader *reader, const dm_dataset *s
                         const dm_tile_record *tile, uint64_t *sum) {
   const dm_range rows = dm_split(tile->rows, c->run->ranks, c->run->rank, 1);
   const int64_t row_bytes = dm_max(1, tile->cols * dm_dtype_size(set->dtype));
-  const int64_t height = dm_min(dm_max(1, STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
+  const int64_t height =
+      dm_min(dm_max(1, CHECKPOINT_STRIP / row_bytes), dm_max(1, dm_range_size(rows)));
   DM_FREED void *strip = NULL;
   *sum = 0;
   DM_TRY(dm_buffer_alloc(height * row_bytes, &strip));
@@ -329,7 +330,7 @@ static dm_status sums_of_recorded(dm_checkpoint *c, uint64_t *sums) {
   return part_sums(c, c->records, c->tiles, recorded, sums);
 }
 
-static void warn(const dm_checkpoint *c, int64_t tile) {
+static void checkpoint_warn(const dm_checkpoint *c, int64_t tile) {
   const dm_tile_record *r = &c->records[tile];
   dm_log_line(
       &c->run->log, DM_LOG_WARNING,
@@ -346,7 +347,7 @@ dm_status dm_trust_recorded(dm_checkpoint *c) {
   DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)sums, c->tiles));
   for (int64_t t = 0; t < c->tiles; t++) {
     if (!dm_tile_has(c->states, t, DM_TILE_RECORDED) || sums[t] == c->records[t].checksum) continue;
-    if (c->run->rank == 0) warn(c, t);
+    if (c->run->rank == 0) checkpoint_warn(c, t);
     dm_tile_give_back(c->states, t);
   }
   return DM_OK;
@@ -544,7 +545,8 @@ static dm_status record_good(void *context, const dm_keepalive *keepalive) {
   return DM_OK;
 }
 
-static dm_status give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t count, leftover *l) {
+static dm_status checkpoint_give_back(dm_checkpoint *c, const dm_extent *wrong, int64_t count,
+                                      leftover *l) {
   choose_cut(c, l);
   DM_TRY(dm_comm_agree(c->run->world, open_list(c, wrong, count, l)));
   if (l->tiles != c->tiles) DM_TRY(sum_anew(c, l));
@@ -560,7 +562,7 @@ dm_status dm_checkpoint_give_back(dm_checkpoint *c, const dm_extent *wrong, int6
   c->taken = 0;
   c->recorded = c->stored; /* wrong tiles are not recorded later, either */
   c->found.run = -1;       /* all that is kept is taken */
-  dm_status status = c->on ? give_back(c, wrong, count, &l) : DM_OK;
+  dm_status status = c->on ? checkpoint_give_back(c, wrong, count, &l) : DM_OK;
   free(l.list);
   free(l.good);
   free(l.sums);

@@ -15,7 +15,7 @@ dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form)
  * COMPLETION (DM_E_IO: a tile differs from what was written), completes the result and names it.
  * After an error FILE still exists, unless it is *named. */
 dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_output_form *form,
-                         int threads, const dm_completion *completion, bool *named);
+                         int threads, const dm_output_completion *completion, bool *named);
 
 /* Rank 0, which created FILE: removes it because of STATUS, and releases it. If the other ranks do
  * not know of the error yet, they may be about to open FILE: in a program that calls run->at_end it

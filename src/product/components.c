@@ -15,12 +15,13 @@
 enum {
   STRIP_BYTES = 1 << 27, /* of op(X), that is read once and multiplied twice */
   EXPECTED_PASSES = 8,
-  PRODUCTS = 3,   /* of a pass */
-  DENSE_COST = 12 /* n^3 operations of an eigenproblem, at the speed of products */
+  COMPONENTS_PRODUCTS = 3, /* of a pass */
+  DENSE_COST = 12          /* n^3 operations of an eigenproblem, at the speed of products */
 };
 
-static const double call_flops = 1e8; /* that a product takes besides */
-static const double margin = 0.5; /* of the tolerance, that the search leaves to the last pass */
+static const double components_call_flops = 1e8; /* that a product takes besides */
+static const double components_margin =
+    0.5; /* of the tolerance, that the search leaves to the last pass */
 
 /* ---- what is asked for ---- */
 
@@ -76,9 +77,12 @@ static int64_t components_pass_width(const dm_components_state *c) {
 static double components_cost(const dm_components_state *c, dm_components_method method) {
   const double t = (double)c->tall, s = (double)c->small, k = (double)c->job->count;
   const double pass = 4.0 * t * s;
-  const double last = pass * k + PRODUCTS * call_flops;
-  if (method == DM_METHOD_GRAM) return t * s * s + DENSE_COST * s * s * s + call_flops + last;
-  return EXPECTED_PASSES * (pass * (double)components_pass_width(c) + PRODUCTS * call_flops) + last;
+  const double last = pass * k + COMPONENTS_PRODUCTS * components_call_flops;
+  if (method == DM_METHOD_GRAM)
+    return t * s * s + DENSE_COST * s * s * s + components_call_flops + last;
+  return EXPECTED_PASSES * (pass * (double)components_pass_width(c) +
+                            COMPONENTS_PRODUCTS * components_call_flops) +
+         last;
 }
 
 static bool components_gram_fits(const dm_components_state *c) {
@@ -282,7 +286,7 @@ static dm_status components_judge(dm_components_state *c, int64_t count, bool *p
   *next = (components_next){.converged = largest <= c->job->tolerance, .largest = largest};
   const bool enough = c->passes > c->job->passes;
   if (c->basis.single && (next->converged || *proves || enough)) return DM_OK;
-  if (largest > margin * c->job->tolerance && !enough) {
+  if (largest > components_margin * c->job->tolerance && !enough) {
     DM_TRY(dm_basis_grow(c, &next->count));
     if (next->count > 0) return DM_OK;
   }

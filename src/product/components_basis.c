@@ -5,13 +5,13 @@
 #include "backend/dense.h"
 #include "product/components_impl.h"
 
-enum { BLOCKS = 8 }; /* of a pass, that a basis holds before it is restarted */
+enum { COMPONENTS_BLOCKS = 8 }; /* of a pass, that a basis holds before it is restarted */
 
 /* Vectors that the basis has room for: as many passes as a quarter of the memory holds, at least
  * two. */
 static int64_t basis_room(const dm_components_state *c) {
   const double block = 2.0 * (double)c->width * (double)c->small * sizeof(double);
-  const int64_t fits = (int64_t)fmin(BLOCKS, (double)c->share / 4.0 / block);
+  const int64_t fits = (int64_t)fmin(COMPONENTS_BLOCKS, (double)c->share / 4.0 / block);
   return dm_min(c->small, c->width * dm_max(2, fits));
 }
 

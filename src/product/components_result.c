@@ -8,7 +8,7 @@
 #include "product/provenance.h"
 
 enum {
-  SHOWN = 10,
+  COMPONENTS_SHOWN = 10,
   BRIEFLY = 2
 }; /* components in the table, besides the last one; and in a short one */
 
@@ -248,7 +248,7 @@ static void result_report_values(const dm_components_state *c, const dm_componen
   dm_record_series(record, "components.singular_values", sigma, k);
   for (int64_t i = 0; i < k; i++) {
     sum += ratio ? ratio[i] : 0.0;
-    if (i >= SHOWN && i < k - 1) continue;
+    if (i >= COMPONENTS_SHOWN && i < k - 1) continue;
     snprintf(label, sizeof label, "  component %lld", (long long)i + 1);
     int used = snprintf(line, sizeof line, "singular value %.6g", sigma[i]);
     if (variance)

@@ -12,7 +12,7 @@
 #include "plan/partition.h"
 #include "product/centered.h"
 
-enum { ROWS = 16, PAIRS = 1 << 20, PIECE_OF_PAIRS = 64 };
+enum { DISTANCES_ROWS = 16, DISTANCES_PAIRS = 1 << 20, PIECE_OF_PAIRS = 64 };
 
 /* ---- the centre, and the squares of lines ---- */
 
@@ -147,7 +147,7 @@ typedef struct near_pair {
   double squares;
 } near_pair;
 
-typedef struct finishing {
+typedef struct distances_finishing {
   dm_distances *d;
   dm_view part;
   int64_t first, row, col;
@@ -159,18 +159,18 @@ typedef struct finishing {
   int64_t width; /* elements of each line that are in memory at a time, */
   dm_range held; /* and which these are */
   double *lines[2];
-} finishing;
+} distances_finishing;
 
-static double *distances_row(const finishing *f, int64_t i) {
+static double *distances_row(const distances_finishing *f, int64_t i) {
   return dm_view_at(f->part, i, 0);
 }
 
 /* The rows of a piece; those without a close pair become what they shall be. */
 static dm_status distances_finish_rows(void *context, int64_t piece) {
-  const finishing *f = context;
+  const distances_finishing *f = context;
   dm_distances *d = f->d;
-  const int64_t end = dm_min(f->part.rows, (piece + 1) * ROWS), cols = f->part.cols;
-  for (int64_t i = piece * ROWS; i < end; i++) {
+  const int64_t end = dm_min(f->part.rows, (piece + 1) * DISTANCES_ROWS), cols = f->part.cols;
+  for (int64_t i = piece * DISTANCES_ROWS; i < end; i++) {
     double *x = distances_row(f, i);
     const int64_t self = f->row + i - f->col;
     f->near[i] = dm_distance_squares(x, d->squares[0][f->row + i], d->squares[1] + f->col, cols);
@@ -184,7 +184,7 @@ static dm_status distances_finish_rows(void *context, int64_t piece) {
 }
 
 /* Elements HELD of the lines of the part. */
-static dm_status distances_hold(finishing *f, dm_range held) {
+static dm_status distances_hold(distances_finishing *f, dm_range held) {
   if (f->held.begin == held.begin && f->held.end == held.end) return DM_OK;
   for (int x = 0; x < 2; x++) {
     const bool rows = f->d->lines[x] == DM_ROW_LINES;
@@ -200,7 +200,7 @@ static dm_status distances_hold(finishing *f, dm_range held) {
 }
 
 static dm_status distances_add_pairs(void *context, int64_t piece) {
-  const finishing *f = context;
+  const distances_finishing *f = context;
   const int64_t end = dm_min(f->count, (piece + 1) * PIECE_OF_PAIRS);
   const int64_t size = dm_range_size(f->held);
   for (int64_t i = piece * PIECE_OF_PAIRS; i < end; i++) {
@@ -212,7 +212,7 @@ static dm_status distances_add_pairs(void *context, int64_t piece) {
 }
 
 /* The pairs in the list, of whole rows. */
-static dm_status distances_take_again(finishing *f, int64_t first, int64_t end) {
+static dm_status distances_take_again(distances_finishing *f, int64_t first, int64_t end) {
   dm_distances *d = f->d;
   const int threads = d->run->cores.threads;
   for (int64_t at = 0; at < d->k; at += f->width) {
@@ -229,13 +229,13 @@ static dm_status distances_take_again(finishing *f, int64_t first, int64_t end) 
   return DM_OK;
 }
 
-static void distances_list_row(finishing *f, int64_t i) {
+static void distances_list_row(distances_finishing *f, int64_t i) {
   const double *x = distances_row(f, i);
   for (int64_t j = 0; j < f->part.cols; j++)
     if (x[j] == -1.0) f->pairs[f->count++] = (near_pair){.row = i, .col = j};
 }
 
-static dm_status distances_take_all_again(finishing *f, int64_t most) {
+static dm_status distances_take_all_again(distances_finishing *f, int64_t most) {
   const int64_t lines = f->part.rows + f->part.cols;
   const int64_t fits = f->d->room / (lines * (int64_t)sizeof(double));
   f->width = dm_max(1, dm_min(f->d->k, fits));
@@ -253,13 +253,15 @@ static dm_status distances_take_all_again(finishing *f, int64_t most) {
   return f->count > 0 ? distances_take_again(f, first, f->part.rows) : DM_OK;
 }
 
-static dm_status distances_work(finishing *f) {
+static dm_status distances_work(distances_finishing *f) {
   const int threads = f->d->run->cores.threads;
   int64_t all = 0;
   DM_TRY(dm_buffer_table(dm_max(1, f->part.rows), &f->near));
-  DM_TRY(dm_fork_each(dm_ceil_div(f->part.rows, ROWS), threads, distances_finish_rows, f));
+  DM_TRY(
+      dm_fork_each(dm_ceil_div(f->part.rows, DISTANCES_ROWS), threads, distances_finish_rows, f));
   for (int64_t i = 0; i < f->part.rows; i++) all += f->near[i];
-  return all > 0 ? distances_take_all_again(f, dm_max(f->part.cols, dm_min(all, PAIRS))) : DM_OK;
+  return all > 0 ? distances_take_all_again(f, dm_max(f->part.cols, dm_min(all, DISTANCES_PAIRS)))
+                 : DM_OK;
 }
 
 dm_status dm_distances_finish(dm_distances *d, const dm_dataset *a, const dm_dataset *b,
@@ -269,12 +271,12 @@ dm_status dm_distances_finish(dm_distances *d, const dm_dataset *a, const dm_dat
   stored[0] = *a;
   stored[1] = *b;
   for (int x = 0; x < 2; x++) stored[x].centering = NULL;
-  finishing f = {.d = d,
-                 .part = part,
-                 .first = first,
-                 .row = row,
-                 .col = col,
-                 .sets = {&stored[0], &stored[1]}};
+  distances_finishing f = {.d = d,
+                           .part = part,
+                           .first = first,
+                           .row = row,
+                           .col = col,
+                           .sets = {&stored[0], &stored[1]}};
   dm_status status = distances_work(&f);
   for (int x = 0; x < 2; x++) {
     dm_reader_close(f.readers[x]);

@@ -27,9 +27,9 @@ dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
 }
 
 /* What all ranks state alike. */
-enum { COUNT = 12 };
+enum { DISTRIBUTED_COUNT = 12 };
 
-static void list(const dm_memory_matrix *m, int64_t stated[COUNT]) {
+static void distributed_list(const dm_memory_matrix *m, int64_t stated[DISTRIBUTED_COUNT]) {
   const int64_t all[] = {m->division,  m->dtype,        m->rows,      m->cols,
                          m->rank,      m->grid_rows,    m->grid_cols, m->row_block,
                          m->col_block, m->column_major, m->first_row, m->first_col};
@@ -38,27 +38,28 @@ static void list(const dm_memory_matrix *m, int64_t stated[COUNT]) {
 
 bool dm_memory_matrix_is_like(const dm_memory_matrix *one, const dm_memory_matrix *other) {
   const uintptr_t aligned = 255, a = (uintptr_t)one->data, b = (uintptr_t)other->data;
-  int64_t of_one[COUNT], of_other[COUNT];
-  list(one, of_one);
-  list(other, of_other);
+  int64_t of_one[DISTRIBUTED_COUNT], of_other[DISTRIBUTED_COUNT];
+  distributed_list(one, of_one);
+  distributed_list(other, of_other);
   return memcmp(of_one, of_other, sizeof of_one) == 0 && one->row_stride == other->row_stride &&
          one->col_stride == other->col_stride && one->own_rows == other->own_rows &&
          one->on_gpu == other->on_gpu && !a == !b && (a & aligned) == (b & aligned);
 }
 
 /* Ranks must agree on the whole matrix, but not on the memory of their parts. */
-static dm_status check_alike(const dm_comm *comm, const dm_memory_matrix *m, bool *on_gpus) {
-  int64_t stated[COUNT];
-  list(m, stated);
-  int64_t extremes[2 * COUNT + 1];
-  for (int i = 0; i < COUNT; i++) {
+static dm_status distributed_check_alike(const dm_comm *comm, const dm_memory_matrix *m,
+                                         bool *on_gpus) {
+  int64_t stated[DISTRIBUTED_COUNT];
+  distributed_list(m, stated);
+  int64_t extremes[2 * DISTRIBUTED_COUNT + 1];
+  for (int i = 0; i < DISTRIBUTED_COUNT; i++) {
     extremes[2 * i] = stated[i];
     extremes[2 * i + 1] = ~stated[i]; /* its largest is the complement of the least */
   }
-  extremes[2 * COUNT] = m->on_gpu;
-  DM_TRY(dm_comm_max_i64(comm, extremes, 2 * COUNT + 1));
-  *on_gpus = extremes[2 * COUNT];
-  for (int i = 0; i < COUNT; i++)
+  extremes[2 * DISTRIBUTED_COUNT] = m->on_gpu;
+  DM_TRY(dm_comm_max_i64(comm, extremes, 2 * DISTRIBUTED_COUNT + 1));
+  *on_gpus = extremes[2 * DISTRIBUTED_COUNT];
+  for (int i = 0; i < DISTRIBUTED_COUNT; i++)
     if (extremes[2 * i] != ~extremes[2 * i + 1])
       return dm_hint(dm_fail(DM_E_USAGE, "the ranks describe it differently"),
                      "type, shape and division are those of the whole matrix, on every rank");
@@ -67,7 +68,8 @@ static dm_status check_alike(const dm_comm *comm, const dm_memory_matrix *m, boo
 
 /* ---- divisions ---- */
 
-static dm_status by_rows(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
+static dm_status distributed_by_rows(const dm_comm *comm, const dm_memory_matrix *m,
+                                     dm_distribution *of) {
   const int ranks = dm_comm_size(comm);
   const int64_t cols[] = {m->cols};
   DM_FREED int64_t *sizes = NULL;
@@ -123,10 +125,11 @@ static dm_status cyclic(const dm_comm *comm, const dm_memory_matrix *m, dm_distr
   return DM_OK;
 }
 
-static dm_status divide(const dm_comm *comm, const dm_memory_matrix *m, dm_distribution *of) {
+static dm_status distributed_divide(const dm_comm *comm, const dm_memory_matrix *m,
+                                    dm_distribution *of) {
   switch (m->division) {
   case DM_BY_ROWS:
-    return by_rows(comm, m, of);
+    return distributed_by_rows(comm, m, of);
   case DM_ON_ONE:
     return on_one(comm, m, of);
   case DM_BLOCK_CYCLIC:
@@ -208,9 +211,9 @@ dm_status dm_distributed_open(const dm_comm *comm, const dm_memory_matrix *state
                               dm_distributed *matrix) {
   *matrix = (dm_distributed){0};
   dm_status status = dm_comm_agree(comm, dm_memory_matrix_check(stated));
-  if (!status) status = check_alike(comm, stated, &matrix->on_gpus);
+  if (!status) status = distributed_check_alike(comm, stated, &matrix->on_gpus);
   if (status) return dm_context(status, "%s", name);
-  status = divide(comm, stated, &matrix->of);
+  status = distributed_divide(comm, stated, &matrix->of);
   if (!status) status = local_part(comm, stated, matrix);
   return dm_comm_agree(comm, dm_context(status, "%s", name));
 }
@@ -249,7 +252,7 @@ static dm_status check_kind(const dm_view *local, dm_backend *backend, bool *pag
                  "the ranks of a node use its GPUs in turn; CUDA_VISIBLE_DEVICES chooses them");
 }
 
-static dm_status reach(dm_distributed *matrix, dm_backend *backend) {
+static dm_status distributed_reach(dm_distributed *matrix, dm_backend *backend) {
   const bool on_gpu = matrix->local.space == DM_DEVICE;
   if (dm_view_is_empty(matrix->local)) return DM_OK;
   if (on_gpu && !backend->ops->device_memory) return refuse_backend(backend);
@@ -259,7 +262,7 @@ static dm_status reach(dm_distributed *matrix, dm_backend *backend) {
 }
 
 dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, const char *name) {
-  return dm_context(reach(matrix, backend), "%s", name);
+  return dm_context(distributed_reach(matrix, backend), "%s", name);
 }
 
 dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine,
@@ -281,23 +284,24 @@ dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine
 
 /* ---- all elements ---- */
 
-static const int64_t piece_bytes = 32 << 20;
+static const int64_t distributed_piece_bytes = 32 << 20;
 
 /* Some rows and columns of this rank's part, which start at (row, col) of the matrix. */
-typedef struct piece {
+typedef struct distributed_piece {
   dm_range rows, cols;
   int64_t row, col;
-} piece;
+} distributed_piece;
 
-typedef dm_status piece_taker(const dm_distributed *matrix, const piece *piece, void *context);
+typedef dm_status distributed_piece_taker(const dm_distributed *matrix,
+                                          const distributed_piece *piece, void *context);
 
-static dm_status each_piece(const dm_distributed *matrix, int rank, piece_taker *take,
-                            void *context) {
+static dm_status distributed_each_piece(const dm_distributed *matrix, int rank,
+                                        distributed_piece_taker *take, void *context) {
   const dm_axis *rows = &matrix->of.rows, *cols = &matrix->of.cols;
   int row_part, col_part;
   if (!dm_distribution_parts(&matrix->of, rank, &row_part, &col_part)) return DM_OK;
   const int64_t line = dm_max(1, matrix->local.cols) * dm_dtype_size(matrix->local.dtype);
-  const int64_t height = dm_max(1, piece_bytes / line);
+  const int64_t height = dm_max(1, distributed_piece_bytes / line);
   for (int64_t r = 0; r < rows->count; r++) {
     if (rows->runs[r].part != row_part) continue;
     const int64_t begin = rows->runs[r].begin, end = dm_axis_end(rows, r);
@@ -308,14 +312,14 @@ static dm_status each_piece(const dm_distributed *matrix, int rank, piece_taker 
         const dm_axis_run *run = &cols->runs[c];
         const dm_range wide = {run->local, run->local + dm_axis_end(cols, c) - run->begin};
         if (run->part == col_part)
-          DM_TRY(take(matrix, &(piece){these, wide, row, run->begin}, context));
+          DM_TRY(take(matrix, &(distributed_piece){these, wide, row, run->begin}, context));
       }
     }
   }
   return DM_OK;
 }
 
-static dm_view view_of(const dm_distributed *matrix, const piece *p) {
+static dm_view distributed_view_of(const dm_distributed *matrix, const distributed_piece *p) {
   return dm_view_sub(matrix->local, p->rows.begin, p->cols.begin, dm_range_size(p->rows),
                      dm_range_size(p->cols));
 }
@@ -326,9 +330,10 @@ typedef struct taking {
 } taking;
 
 /* From GPU memory through a band. */
-static dm_status take_piece(const dm_distributed *matrix, const piece *p, void *context) {
+static dm_status distributed_take_piece(const dm_distributed *matrix, const distributed_piece *p,
+                                        void *context) {
   const taking *t = context;
-  if (!matrix->backend) return t->take(t->context, view_of(matrix, p), p->row, p->col);
+  if (!matrix->backend) return t->take(t->context, distributed_view_of(matrix, p), p->row, p->col);
   const int64_t count = dm_range_size(p->rows), width = dm_range_size(p->cols);
   dm_band *band = NULL;
   DM_TRY(dm_band_open(matrix->backend, matrix->local, p->cols, count, &band));
@@ -343,13 +348,14 @@ static dm_status take_piece(const dm_distributed *matrix, const piece *p, void *
 dm_status dm_distributed_each(const dm_distributed *matrix, int rank, dm_part_taker *take,
                               void *context) {
   taking t = {take, context};
-  return each_piece(matrix, rank, take_piece, &t);
+  return distributed_each_piece(matrix, rank, distributed_take_piece, &t);
 }
 
-static dm_status correlate(const dm_distributed *matrix, const piece *p, void *context) {
+static dm_status distributed_correlate(const dm_distributed *matrix, const distributed_piece *p,
+                                       void *context) {
   const dm_problem *problem = context;
   const bool diagonal = problem->symmetry != DM_NO_SYMMETRY;
-  const dm_view part = view_of(matrix, p);
+  const dm_view part = distributed_view_of(matrix, p);
   if (matrix->backend)
     return dm_backend_correlate(matrix->backend, part, p->row, p->col, problem->correlates,
                                 diagonal);
@@ -360,7 +366,8 @@ static dm_status correlate(const dm_distributed *matrix, const piece *p, void *c
 dm_status dm_distributed_correlate(const dm_run *run, const dm_distributed *c,
                                    const dm_problem *problem) {
   if (problem->correlates == 0.0) return DM_OK;
-  return dm_comm_agree(run->world, each_piece(c, run->rank, correlate, (void *)problem));
+  return dm_comm_agree(
+      run->world, distributed_each_piece(c, run->rank, distributed_correlate, (void *)problem));
 }
 
 /* ---- ends of moves ---- */
@@ -381,7 +388,7 @@ void dm_distributed_transpose(dm_distributed *matrix) {
   matrix->whole = dm_view_transpose(matrix->whole);
 }
 
-static dm_view at(void *context, int64_t row, int64_t col) {
+static dm_view distributed_at(void *context, int64_t row, int64_t col) {
   const dm_distributed *matrix = context;
   const dm_axis *rows = &matrix->of.rows, *cols = &matrix->of.cols;
   return dm_view_sub(matrix->local, rows->runs[row].local, cols->runs[col].local,
@@ -391,7 +398,7 @@ static dm_view at(void *context, int64_t row, int64_t col) {
 
 dm_end dm_distributed_end(dm_distributed *matrix) {
   return (dm_end){.of = &matrix->of,
-                  .at = at,
+                  .at = distributed_at,
                   .context = matrix,
                   .on_gpus = matrix->on_gpus,
                   .backend = matrix->backend,

@@ -62,8 +62,9 @@ dm_extent dm_tile_extent(const dm_plan *plan, int matrix, int64_t tile) {
 
 /* A's rows are divided among the ranks of a grid row, C's among the layers: COUNT parts of each of
  * the grid's rows, as SHARE tells. */
-static dm_status rows_of(const dm_plan *plan, int64_t tile, dm_range of, int count,
-                         dm_range (*share)(const dm_plan *, int64_t, int, int), dm_axis *axis) {
+static dm_status distribution_rows_of(const dm_plan *plan, int64_t tile, dm_range of, int count,
+                                      dm_range (*share)(const dm_plan *, int64_t, int, int),
+                                      dm_axis *axis) {
   DM_TRY(axis_open(dm_range_size(of), plan->pm * count, (int64_t)plan->pm * count, axis));
   for (int i = 0; i < plan->pm; i++)
     for (int part = 0; part < count; part++) {
@@ -99,12 +100,13 @@ static dm_status along_k(const dm_plan *plan, int sharers, dm_axis *axis) {
 static dm_status axes_of_tile(const dm_plan *plan, int matrix, int64_t tile, dm_distribution *of) {
   const dm_extent extent = dm_tile_extent(plan, matrix, tile);
   if (matrix == DM_A) {
-    DM_TRY(rows_of(plan, tile, extent.rows, plan->pn, dm_plan_a_share, &of->rows));
+    DM_TRY(distribution_rows_of(plan, tile, extent.rows, plan->pn, dm_plan_a_share, &of->rows));
     return along_k(plan, 1, &of->cols);
   }
   DM_TRY(cols_of_c(plan, tile, extent.cols, &of->cols));
-  return matrix == DM_B ? along_k(plan, plan->pm, &of->rows)
-                        : rows_of(plan, tile, extent.rows, plan->pk, dm_plan_c_share, &of->rows);
+  return matrix == DM_B
+             ? along_k(plan, plan->pm, &of->rows)
+             : distribution_rows_of(plan, tile, extent.rows, plan->pk, dm_plan_c_share, &of->rows);
 }
 
 static int rank_in_plan(const dm_plan *plan, int matrix, int row, int col) {

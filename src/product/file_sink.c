@@ -15,11 +15,11 @@
 #include "product/memory_result.h"
 
 /* Strips in progress: some are copied from the device while others are finished and written. */
-enum { STRIPS = DM_BUFFER_STRIPS_OUT };
+enum { FILE_SINK_STRIPS = DM_BUFFER_STRIPS_OUT };
 
 /* A strip in progress: it is copied from the device if needed; threads finish, check and write
  * it. */
-typedef struct strip {
+typedef struct file_sink_strip {
   enum { DM_STRIP_FREE, DM_STRIP_LANDS, DM_STRIP_IS_WRITTEN } stage;
   int64_t row, col;       /* its place in C */
   dm_view computed;       /* the sums that it is made of: rows of the block, or columns */
@@ -31,7 +31,7 @@ typedef struct strip {
   struct dm_storing *storing;
   char *downloaded, *finished, *before, *mirrored; /* buffers for sums, output, old C and the mirror
                                                    image, if needed */
-} strip;
+} file_sink_strip;
 
 /* Its buffers are kept from one store to the next. */
 typedef struct dm_storing {
@@ -47,7 +47,7 @@ typedef struct dm_storing {
   int64_t next;             /* first row, or column, not started yet */
   bool mirrors, conjugates; /* the sums are stored twice; C is Hermitian */
   bool images;              /* the sums are stored; now their mirror images */
-  strip strips[STRIPS];
+  file_sink_strip strips[FILE_SINK_STRIPS];
 } storing;
 
 /* If only alpha remains to be applied, the device does it, with the same arithmetic as
@@ -72,7 +72,7 @@ static bool has_checksums(const dm_file_sink *sink) {
 
 /* Elements of C on a device are summed there, which is faster, and their checksum is compared with
  * that of the copy in host memory. */
-static dm_status open_sum(void *state, dm_rank_state *local) {
+static dm_status file_sink_open_sum(void *state, dm_rank_state *local) {
   dm_file_sink *sink = state;
   uint64_t zero = 0;
   void *sum;
@@ -92,7 +92,7 @@ static bool is_summed_there(const storing *s) {
 
 static dm_status sum_there(const storing *s) {
   dm_backend *backend = s->local->backend;
-  const dm_place place = {s->row, s->col, s->local->plan->problem.n};
+  const dm_element_place place = {s->row, s->col, s->local->plan->problem.n};
   if (!is_summed_there(s)) return DM_OK;
   DM_TRY(dm_backend_checksum(backend, s->sums, place, true, s->sink->device_sum));
   if (!s->sink->check) return DM_OK;
@@ -100,27 +100,28 @@ static dm_status sum_there(const storing *s) {
 }
 
 /* Points the member of each strip at OFFSET to its part of the buffer. */
-static dm_status take(storing *s, dm_buffer_kind kind, size_t offset) {
+static dm_status file_sink_take(storing *s, dm_buffer_kind kind, size_t offset) {
   dm_rank_memory *memory = &s->local->memory;
   void *first;
   DM_TRY(dm_rank_memory_take(memory, kind, &first));
-  for (int i = 0; i < STRIPS; i++)
+  for (int i = 0; i < FILE_SINK_STRIPS; i++)
     *(char **)((char *)&s->strips[i] + offset) = dm_rank_memory_slot(memory, kind, i);
   return DM_OK;
 }
 
-static dm_status buffers_open(storing *s) {
-  for (int i = 0; i < STRIPS; i++) s->strips[i].storing = s;
-  if (s->sums.space == DM_DEVICE) DM_TRY(take(s, DM_BUFFER_DOWNLOAD, offsetof(strip, downloaded)));
-  if (!s->are_c) DM_TRY(take(s, DM_BUFFER_FINISHED, offsetof(strip, finished)));
+static dm_status file_sink_buffers_open(storing *s) {
+  for (int i = 0; i < FILE_SINK_STRIPS; i++) s->strips[i].storing = s;
+  if (s->sums.space == DM_DEVICE)
+    DM_TRY(file_sink_take(s, DM_BUFFER_DOWNLOAD, offsetof(file_sink_strip, downloaded)));
+  if (!s->are_c) DM_TRY(file_sink_take(s, DM_BUFFER_FINISHED, offsetof(file_sink_strip, finished)));
   if (dm_triangle_has_images(s->local->plan))
-    DM_TRY(take(s, DM_BUFFER_MIRRORED, offsetof(strip, mirrored)));
-  if (s->sink->old) DM_TRY(take(s, DM_BUFFER_OLD, offsetof(strip, before)));
+    DM_TRY(file_sink_take(s, DM_BUFFER_MIRRORED, offsetof(file_sink_strip, mirrored)));
+  if (s->sink->old) DM_TRY(file_sink_take(s, DM_BUFFER_OLD, offsetof(file_sink_strip, before)));
   return DM_OK;
 }
 
 /* Those of ROWS, counted from the first row of S->of_c, that this rank computed. */
-static void find_sums(storing *s, dm_view all, dm_range rows) {
+static void file_sink_find_sums(storing *s, dm_view all, dm_range rows) {
   const dm_rank_state *local = s->local;
   const dm_coords *at = &local->coords;
   const dm_extent part = dm_triangle_part(local->plan, s->tile, at->i, at->j);
@@ -131,7 +132,7 @@ static void find_sums(storing *s, dm_view all, dm_range rows) {
                         dm_max(0, dm_min(end, part.rows.end) - s->row), dm_range_size(part.cols));
 }
 
-static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) {
+static dm_status file_sink_begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) {
   const dm_plan *plan = local->plan;
   const bool is_new = !sink->storing;
   dm_range of_c;
@@ -145,12 +146,12 @@ static dm_status begin(dm_rank_state *local, dm_file_sink *sink, dm_range rows) 
   s->goes_on = true;
   s->tile = local->tile;
   s->of_c = of_c;
-  find_sums(s, all, rows);
+  file_sink_find_sums(s, all, rows);
   s->next = dm_view_is_empty(s->sums) ? s->sums.rows : 0;
   s->images = false;
   DM_TRY(finish_on_device(s));
   DM_TRY(sum_there(s));
-  if (is_new) DM_TRY(buffers_open(s));
+  if (is_new) DM_TRY(file_sink_buffers_open(s));
   const int64_t longest = s->mirrors ? dm_max(all.rows, all.cols) : all.cols;
   s->height = dm_max(1, local->memory.list.stored / dm_max(1, longest));
   return DM_OK;
@@ -162,7 +163,7 @@ static bool is_started(const storing *s) {
 }
 
 /* The sums that the next strip is made of. */
-static dm_view next_rows_of(storing *s, strip *one) {
+static dm_view next_rows_of(storing *s, file_sink_strip *one) {
   const int64_t first = s->next;
   s->next = dm_min(first + s->height, s->sums.rows);
   one->row = s->row + first;
@@ -172,7 +173,7 @@ static dm_view next_rows_of(storing *s, strip *one) {
 }
 
 /* The same for a mirror image, which has columns of the sums as its rows. */
-static dm_view next_cols_of(storing *s, strip *one) {
+static dm_view next_cols_of(storing *s, file_sink_strip *one) {
   const int64_t first = s->next;
   s->next = dm_min(first + s->height, s->sums.cols);
   one->row = s->col + first;
@@ -182,7 +183,7 @@ static dm_view next_cols_of(storing *s, strip *one) {
 }
 
 /* Starts copying the next strip to host memory; in host memory nothing moves. */
-static dm_status fetch(storing *s, strip *one) {
+static dm_status file_sink_fetch(storing *s, file_sink_strip *one) {
   const dm_view part = s->images ? next_cols_of(s, one) : next_rows_of(s, one);
   one->stage = DM_STRIP_LANDS;
   one->computed = part;
@@ -198,8 +199,8 @@ static dm_view some_rows(dm_view view, int64_t first, int64_t count) {
 
 /* What a thread does with COUNT rows of a strip from row FIRST before it writes them. Strips that
  * are written at the same time have no row in common. */
-static dm_status finish_rows(void *context, int64_t first, int64_t count) {
-  strip *one = context;
+static dm_status file_sink_finish_rows(void *context, int64_t first, int64_t count) {
+  file_sink_strip *one = context;
   const storing *s = one->storing;
   const dm_file_sink *sink = s->sink;
   const dm_problem *p = &s->local->plan->problem;
@@ -226,16 +227,16 @@ static dm_status finish_rows(void *context, int64_t first, int64_t count) {
 }
 
 /* The elements of C that ONE is made of, as they are written. */
-static dm_view sums_of(const strip *one) {
+static dm_view file_sink_sums_of(const file_sink_strip *one) {
   const dm_view part = one->computed;
   return one->is_image ? dm_view_row_major(one->mirrored, part.dtype, part.cols, part.rows) : part;
 }
 
 /* Passes a copied strip to the threads. */
-static dm_status write_strip(storing *s, strip *one) {
+static dm_status write_strip(storing *s, file_sink_strip *one) {
   const dm_problem *p = &s->local->plan->problem;
   one->stage = DM_STRIP_IS_WRITTEN;
-  one->sums = sums_of(one);
+  one->sums = file_sink_sums_of(one);
   const int64_t rows = one->sums.rows, cols = one->sums.cols;
   one->out = one->finished ? dm_view_row_major(one->finished, p->c, rows, cols) : one->sums;
   atomic_store(&one->checksum, 0);
@@ -246,22 +247,23 @@ static dm_status write_strip(storing *s, strip *one) {
     one->old = dm_view_row_major(one->before, dm_dtype_widest(p->work), rows, cols);
     DM_TRY(dm_reader_read(s->sink->old, one->row, one->col, &one->old, 1, false));
   }
-  const dm_prepare prepare = {.rows = finish_rows, .context = one};
+  const dm_prepare prepare = {.rows = file_sink_finish_rows, .context = one};
   return dm_file_queue_write(s->sink->behind, s->sink->output, one->row, one->col, one->out,
                              prepare, &one->writing);
 }
 
-static dm_status move_on(storing *s, strip *one) {
+static dm_status file_sink_move_on(storing *s, file_sink_strip *one) {
   bool done = true;
   switch (one->stage) {
   case DM_STRIP_FREE:
-    return is_started(s) ? DM_OK : fetch(s, one);
+    return is_started(s) ? DM_OK : file_sink_fetch(s, one);
   case DM_STRIP_LANDS:
     if (one->arrived) DM_TRY(dm_backend_test(s->local->backend, one->arrived, &done));
     if (!done) return DM_OK;
     one->arrived = 0;
     if (s->sink->checkpoint)
-      DM_TRY(dm_checkpoint_has_space(s->sink->checkpoint, one->row + sums_of(one).rows, &done));
+      DM_TRY(dm_checkpoint_has_space(s->sink->checkpoint, one->row + file_sink_sums_of(one).rows,
+                                     &done));
     return done ? write_strip(s, one) : DM_OK;
   case DM_STRIP_IS_WRITTEN:
     DM_TRY(dm_transfer_test(one->writing, &done));
@@ -281,7 +283,7 @@ static dm_status move_on(storing *s, strip *one) {
 /* Whether the sums are stored; their images come after all of them. */
 static bool is_done(storing *s) {
   bool done = is_started(s);
-  for (int i = 0; i < STRIPS; i++) done &= s->strips[i].stage == DM_STRIP_FREE;
+  for (int i = 0; i < FILE_SINK_STRIPS; i++) done &= s->strips[i].stage == DM_STRIP_FREE;
   if (!done || !s->mirrors || s->images || dm_view_is_empty(s->sums)) return done;
   s->images = true;
   s->next = 0;
@@ -292,10 +294,10 @@ static bool is_done(storing *s) {
  * sums must not change until they are written. */
 static dm_status store_rows(dm_rank_state *local, dm_file_sink *sink, dm_range rows, bool *done) {
   *done = false;
-  if (!sink->storing || !sink->storing->goes_on) return begin(local, sink, rows);
+  if (!sink->storing || !sink->storing->goes_on) return file_sink_begin(local, sink, rows);
   storing *s = sink->storing;
   const int64_t before = dm_file_queue_moved(sink->behind);
-  for (int i = 0; i < STRIPS; i++) DM_TRY(move_on(s, &s->strips[i]));
+  for (int i = 0; i < FILE_SINK_STRIPS; i++) DM_TRY(file_sink_move_on(s, &s->strips[i]));
   if (dm_file_queue_moved(sink->behind) != before) dm_watch_moved(local->run->watch);
   *done = is_done(s);
   s->goes_on = !*done;
@@ -303,7 +305,7 @@ static dm_status store_rows(dm_rank_state *local, dm_file_sink *sink, dm_range r
   return *done && is_summed_there(s) ? dm_backend_settle(local->backend) : DM_OK;
 }
 
-static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
+static dm_status file_sink_store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
   dm_file_sink *sink = state;
   const bool upwards = local->plan->problem.symmetry != DM_NO_SYMMETRY; /* strips */
   *done = sink->holds;
@@ -315,12 +317,12 @@ static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *d
   return dm_checkpoint_stored(sink->checkpoint, local->tile);
 }
 
-static dm_status ready(void *state) {
+static dm_status file_sink_ready(void *state) {
   dm_checkpoint *checkpoint = ((dm_file_sink *)state)->checkpoint;
   return checkpoint ? dm_checkpoint_reserved(checkpoint, false) : DM_OK;
 }
 
-static dm_status compare(dm_file_sink *sink) {
+static dm_status file_sink_compare(dm_file_sink *sink) {
   uint64_t left = 0;
   if (!sink->device_sum || !sink->storing) return DM_OK;
   DM_TRY(dm_device_sums_get(sink->storing->local->backend, &left, sink->device_sum, 1));
@@ -334,13 +336,13 @@ static dm_status flush(dm_checkpoint *checkpoint) {
   return dm_checkpoint_flush(checkpoint, false);
 }
 
-static dm_status settle(void *state) {
+static dm_status file_sink_settle(void *state) {
   dm_file_sink *sink = state;
   if (sink->holds) return DM_OK;
   dm_file_queue_close(sink->behind);
   sink->behind = NULL;
   dm_status status = flush(sink->checkpoint);
-  status = dm_status_first(status, compare(sink));
+  status = dm_status_first(status, file_sink_compare(sink));
   status = dm_status_first(status, dm_output_close(sink->output));
   sink->output = NULL;
   if (sink->checkpoint) dm_checkpoint_watch(sink->checkpoint, NULL);
@@ -352,15 +354,15 @@ dm_status dm_file_sink_hold(dm_file_sink *sink, dm_rank_state *local) {
   if (!sink->holds || local->coords.idle ||
       !dm_finish_is_identity(p->c, p->accumulator, p->reads_c, sink->alpha))
     return DM_OK;
-  return begin(local, sink, (dm_range){0, dm_range_size(dm_rank_sums(local))});
+  return file_sink_begin(local, sink, (dm_range){0, dm_range_size(dm_rank_sums(local))});
 }
 
 dm_status dm_file_sink_release(dm_file_sink *sink, dm_rank_state *local) {
   const dm_range rows = dm_rank_sums(local);
   bool done = local->coords.idle;
   sink->holds = false;
-  while (!done) DM_TRY(store(sink, local, (dm_range){0, dm_range_size(rows)}, &done));
-  return settle(sink);
+  while (!done) DM_TRY(file_sink_store(sink, local, (dm_range){0, dm_range_size(rows)}, &done));
+  return file_sink_settle(sink);
 }
 
 static void close_storing(void *state, dm_rank_state *local) {
@@ -370,5 +372,8 @@ static void close_storing(void *state, dm_rank_state *local) {
   sink->storing = NULL;
 }
 
-const dm_sink_ops dm_sink_file = {
-    .open = open_sum, .ready = ready, .store = store, .settle = settle, .close = close_storing};
+const dm_sink_ops dm_sink_file = {.open = file_sink_open_sum,
+                                  .ready = file_sink_ready,
+                                  .store = file_sink_store,
+                                  .settle = file_sink_settle,
+                                  .close = close_storing};

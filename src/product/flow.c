@@ -8,10 +8,10 @@
 #include "engine/links.h"
 #include "transport/transport_table.h"
 
-enum { TAGS = 1 << 15 };
+enum { FLOW_TAGS = 1 << 15 };
 
 /* Peers read the memory until the transport is closed. */
-static void close_memory(dm_workspace *space) {
+static void flow_close_memory(dm_workspace *space) {
   dm_transport_close(space->transport);
   if (space->memory) dm_backend_release(space->backend, DM_DEVICE, space->memory);
   space->transport = NULL;
@@ -24,7 +24,7 @@ static void close_memory(dm_workspace *space) {
  * peers, and nothing else is started. */
 static void abandon(dm_workspace *space) {
   if (space->transport) dm_transport_abandon(space->transport);
-  close_memory(space);
+  flow_close_memory(space);
 }
 
 void dm_flow_keep_error(dm_flow *f, dm_status status) {
@@ -65,7 +65,7 @@ static dm_status post_gather(dm_flow *f, int64_t item) {
                       .sent = f->lists.sent,
                       .sent_bytes = f->lists.sent_bytes,
                       .filling = f->base + (uint64_t)item + 1,
-                      .tag = (int)(item % TAGS)};
+                      .tag = (int)(item % FLOW_TAGS)};
   f->ops->lay_out(f->context, item, &f->lists, &gather);
   dm_transport_refilled(transport, DM_WORKSPACE_SHARE, gather.filling);
   return dm_transport_post(transport, &gather, &f->tickets[item % DM_GATHERS]);
@@ -99,7 +99,7 @@ static dm_status advance_taking(dm_flow *f, bool *moved) {
 }
 
 /* Starts or completes what can be. */
-static dm_status advance(dm_flow *f, bool *moved) {
+static dm_status flow_advance(dm_flow *f, bool *moved) {
   *moved = false;
   if (!f->failure) dm_flow_keep_error(f, advance_copies(f, moved));
   DM_TRY(advance_gathers(f, moved));
@@ -111,10 +111,10 @@ static dm_status advance(dm_flow *f, bool *moved) {
 }
 
 /* Until ITEMS have been taken, or only published: *COUNT. Broken: the transport's error. */
-static void run(dm_flow *f, const int64_t *count, int64_t items) {
+static void flow_run(dm_flow *f, const int64_t *count, int64_t items) {
   bool moved;
   while (*count < items && !f->broke) {
-    f->broke = advance(f, &moved);
+    f->broke = flow_advance(f, &moved);
     if (moved) dm_watch_moved(f->run->watch);
     dm_watch_poll(f->run->watch);
     if (!moved && !f->broke) f->broke = dm_transport_yield(f->space->transport);
@@ -136,19 +136,19 @@ void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const d
       .items = items,
       .lists = {lists, lists + ranks, lists + 2 * ranks, lists + 3 * ranks, lists + 4 * ranks},
       .waits = true};
-  run(flow, &flow->published, dm_min(first, items));
+  flow_run(flow, &flow->published, dm_min(first, items));
   flow->waits = waits;
 }
 
 void dm_flow_take(dm_flow *flow) {
   flow->waits = false;
-  run(flow, &flow->taken, flow->items);
+  flow_run(flow, &flow->taken, flow->items);
 }
 
 void dm_flow_poll(dm_flow *f) {
   bool moved;
   if (f->broke) return;
-  f->broke = advance(f, &moved);
+  f->broke = flow_advance(f, &moved);
   if (moved) dm_watch_moved(f->run->watch);
   if (f->broke) dm_transport_abandon(f->space->transport);
 }
@@ -172,7 +172,7 @@ dm_status dm_flow_end(dm_flow *f) {
 static const int64_t spare = (int64_t)512 << 20;
 
 void dm_workspace_close(dm_workspace *space) {
-  close_memory(space);
+  flow_close_memory(space);
   dm_staging_close(&space->staging);
   free(space->tried);
   free(space->lists);
@@ -192,14 +192,14 @@ static dm_status choose_links(dm_workspace *space, const dm_run *run, dm_backend
   return dm_links_choose(run, backend, transport, &space->links);
 }
 
-static dm_status expose(dm_workspace *space, const dm_run *run, int64_t bytes) {
+static dm_status flow_expose(dm_workspace *space, const dm_run *run, int64_t bytes) {
   DM_TRY(dm_links_open(run, space->backend, space->links.chosen, &space->transport));
   return dm_comm_agree(run->world, dm_transport_expose(space->transport, DM_WORKSPACE_SHARE,
                                                        run->world, space->memory, bytes));
 }
 
 /* Leaves room for the BLAS library and for sums. */
-static dm_status allocate(dm_workspace *space, int64_t bytes) {
+static dm_status flow_allocate(dm_workspace *space, int64_t bytes) {
   dm_device device;
   DM_TRY(dm_backend_device(space->backend, &device));
   if (device.memory_free < bytes || device.memory_free - bytes < spare)
@@ -214,17 +214,17 @@ dm_status dm_workspace_open(dm_workspace *space, const dm_run *run, dm_backend *
   if (!space->links.chosen->device_memory) return DM_OK;
   *there = space->bytes > 0 && space->bytes >= bytes;
   if (*there) return DM_OK;
-  close_memory(space);
+  flow_close_memory(space);
   /* A product of which nothing travels needs the transport, too. */
   bytes = dm_round_up(bytes > 0 ? bytes : 1, DM_SLAB);
-  dm_status status = dm_comm_agree(run->world, allocate(space, bytes));
+  dm_status status = dm_comm_agree(run->world, flow_allocate(space, bytes));
   if (status) {
-    close_memory(space);
+    flow_close_memory(space);
     if (status->code != DM_E_FIT) return status;
     dm_status_free(status);
     return DM_OK;
   }
-  status = expose(space, run, bytes);
+  status = flow_expose(space, run, bytes);
   if (status) abandon(space);
   if (!status) space->bytes = bytes;
   *there = !status;

@@ -8,12 +8,12 @@
 #include "run/facts.h"
 #include "run/run.h"
 
-static dm_status fill(void *context, dm_view rows, int64_t row) {
+static dm_status generate_fill(void *context, dm_view rows, int64_t row) {
   dm_fill(rows, context, row, 0);
   return DM_OK;
 }
 
-static dm_status describe(void *context, const dm_run *run, dm_attributes *list) {
+static dm_status generate_describe(void *context, const dm_run *run, dm_attributes *list) {
   const dm_generator *generator = context;
   list->count = 0;
   DM_TRY(dm_attributes_add(list, "software", "damier"));
@@ -34,8 +34,8 @@ dm_status dm_generate_run(dm_run *run, const dm_generate *g, dm_record *record) 
                              .io_threads = g->io_threads,
                              .write_by = g->write_by,
                              .force = g->force,
-                             .fill = fill,
-                             .describe = describe,
+                             .fill = generate_fill,
+                             .describe = generate_describe,
                              .context = &generator};
   dm_status status = dm_rows_file_write(run, &file);
   if (status || run->rank != 0) return status;

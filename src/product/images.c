@@ -41,7 +41,7 @@ typedef struct posting {
   dm_event *done;
 } posting;
 
-static dm_status post(const posting *p, dm_extent part) {
+static dm_status images_post(const posting *p, dm_extent part) {
   const dm_range rows = dm_range_common(p->of.rows, part.rows),
                  cols = dm_range_common(p->of.cols, part.cols);
   const int64_t down = dm_range_size(rows), across = dm_range_size(cols);
@@ -58,7 +58,7 @@ dm_status dm_images_multiply(const dm_images *m, dm_backend *backend, int rank,
                              dm_event *done) {
   const posting p = {backend, all, {{row, row + all->c.rows}, cols}, done};
   for (int r = 0; r < m->ranks; r++)
-    if (r != rank) DM_TRY(post(&p, half_of(m, rank, r)));
+    if (r != rank) DM_TRY(images_post(&p, half_of(m, rank, r)));
   return DM_OK;
 }
 
@@ -74,24 +74,24 @@ typedef struct completing {
 } completing;
 
 /* The part of C that GIVER has and TAKER receives the image of, in ROUND. */
-static dm_extent part_of(const completing *x, int giver, int taker, int64_t round) {
+static dm_extent images_part_of(const completing *x, int giver, int taker, int64_t round) {
   dm_extent part = half_of(x->images, giver, taker);
   const int64_t height = x->images->rounds.height, begin = part.cols.begin + round * height;
   part.cols = dm_range_common(part.cols, (dm_range){begin, begin + height});
   return part;
 }
 
-static int64_t bytes_of(const void *context, int giver, int taker, int64_t round) {
+static int64_t images_bytes_of(const void *context, int giver, int taker, int64_t round) {
   const completing *x = context;
-  const dm_extent part = part_of(x, giver, taker, round);
+  const dm_extent part = images_part_of(x, giver, taker, round);
   return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(x->c.dtype);
 }
 
 /* Messages are images, dense. */
-static dm_status copy(const void *context, int giver, int taker, int64_t round, void *memory,
-                      dm_event *done) {
+static dm_status images_copy(const void *context, int giver, int taker, int64_t round, void *memory,
+                             dm_event *done) {
   const completing *x = context;
-  const dm_extent part = part_of(x, giver, taker, round);
+  const dm_extent part = images_part_of(x, giver, taker, round);
   const int64_t rows = dm_range_size(part.cols), cols = dm_range_size(part.rows);
   const dm_view image = dm_view_strided(memory, x->c.dtype, DM_DEVICE, rows, cols, cols);
   if (giver == x->run->rank)
@@ -111,7 +111,8 @@ static dm_status keep_square(const void *context, dm_event *done) {
 
 dm_status dm_images_complete(const dm_images *m, const dm_run *run, dm_workspace *space, dm_view c,
                              dm_event square) {
-  static const dm_exchange_ops ops = {.bytes = bytes_of, .copy = copy, .keep = keep_square};
+  static const dm_exchange_ops ops = {
+      .bytes = images_bytes_of, .copy = images_copy, .keep = keep_square};
   const completing x = {m, run, space->backend, c, m->rows[run->rank].begin, square};
   return dm_exchange_run(&ops, &x, run, space, 0, &m->rounds);
 }

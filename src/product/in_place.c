@@ -12,7 +12,7 @@
 /* ---- which products ---- */
 
 /* Whether nothing was asked for that takes the plan's shares and blocks. */
-static bool is_plain(const dm_multiply *m) {
+static bool in_place_is_plain(const dm_multiply *m) {
   const dm_wishes *w = &m->engine.wishes;
   return !m->verify_files && !m->equation.own && w->pm == 0 && w->panel == 0 && w->tiles_m == 0 &&
          m->engine.memory_host == 0 && m->engine.memory_device == 0;
@@ -65,7 +65,7 @@ static bool is_centered_whole(const dm_multiply *m, int ranks) {
 }
 
 /* What is stated as host memory may be a GPU's. */
-static bool is_readable(const dm_multiply *m) {
+static bool in_place_is_readable(const dm_multiply *m) {
   for (int x = 0; x < 3; x++)
     if (!dm_memory_is_readable(m->in_memory[x]->data)) return false;
   return true;
@@ -76,7 +76,8 @@ static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
   const char *name = m->engine.backend;
   const bool automatic = strcmp(name, "auto") == 0;
   if (on_gpu) return automatic || strcmp(name, "cuda") == 0;
-  if (automatic) return !dm_backend_has_driver() || (has_small_entries(m) && is_readable(m));
+  if (automatic)
+    return !dm_backend_has_driver() || (has_small_entries(m) && in_place_is_readable(m));
   return strcmp(name, "cpu") == 0;
 }
 
@@ -106,7 +107,7 @@ static bool is_for_ranks(const dm_multiply *m, int ranks) {
 }
 
 /* Whether this rank states the matrices as in the product before. */
-static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
+static bool in_place_is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
   const dm_in_place_places *places = &kept->places;
   const dm_equation *e = &m->equation;
   const dm_workspace *space = &kept->workspace;
@@ -121,10 +122,11 @@ static bool is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
 /* *takes: all ranks do; *like: and as before. */
 static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
-  int64_t not [2] = {!is_plain(m) || !is_in_memory(m, run->ranks) || !is_for_ranks(m, run->ranks)};
+  int64_t not [2] = {!in_place_is_plain(m) || !is_in_memory(m, run->ranks) ||
+                     !is_for_ranks(m, run->ranks)};
   if (!not [0] && dm_multiply_centers(m)) not [0] = !is_centered_whole(m, run->ranks);
   if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
-  not [1] = not [0] || !is_like(kept, m, run->ranks);
+  not [1] = not [0] || !in_place_is_like(kept, m, run->ranks);
   int64_t all[] = {not [0], not [1], has_gpu_memory(m), 0};
   all[3] = !not [0] && run->ranks > 1 && !all[2] && lacks_gpu(run);
   if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 4));
@@ -136,7 +138,7 @@ static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const
 /* The same of the copies that stand for A and B. */
 static dm_status agree_on_like(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
                                bool *like) {
-  int64_t not = !is_like(kept, m, run->ranks);
+  int64_t not = !in_place_is_like(kept, m, run->ranks);
   if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, &not, 1));
   *like = !not ;
   return DM_OK;
@@ -152,8 +154,8 @@ static void release_rooms(dm_in_place *kept) {
   for (int x = 0; x < 2; x++) dm_centered_room_release(&kept->rooms[x]);
 }
 
-static dm_status open_backend(dm_in_place *kept, const dm_run *run,
-                              const dm_in_place_outcome *outcome) {
+static dm_status in_place_open_backend(dm_in_place *kept, const dm_run *run,
+                                       const dm_in_place_outcome *outcome) {
   const bool on_gpu = outcome->on_gpu;
   dm_backend **one = backend_of(kept, outcome);
   const dm_backend_ops *ops;
@@ -225,7 +227,7 @@ static dm_status open_matrices(dm_in_place_product *p) {
 }
 
 /* Of several ranks only a C that must be. */
-static bool is_symmetric(const dm_in_place_product *p) {
+static bool in_place_is_symmetric(const dm_in_place_product *p) {
   return p->outcome->problem.symmetry != DM_NO_SYMMETRY &&
          (p->run->ranks == 1 || p->multiply->equation.symmetric);
 }
@@ -240,7 +242,7 @@ static void set_whole(dm_in_place_product *p) {
                                 .piece = p->outcome->problem.compute.piece,
                                 .conjugate_a = e->op_a == DM_OP_C,
                                 .conjugate_b = e->op_b == DM_OP_C,
-                                .symmetric = is_symmetric(p)};
+                                .symmetric = in_place_is_symmetric(p)};
   memcpy(p->whole.alpha, e->alpha, sizeof e->alpha);
   memcpy(p->whole.beta, e->beta, sizeof e->beta);
 }
@@ -248,7 +250,7 @@ static void set_whole(dm_in_place_product *p) {
 static dm_status open_places(dm_in_place *kept, dm_in_place_product *p) {
   close_places(p->places);
   DM_TRY(open_matrices(p));
-  return dm_comm_agree(p->run->world, open_backend(kept, p->run, p->outcome));
+  return dm_comm_agree(p->run->world, in_place_open_backend(kept, p->run, p->outcome));
 }
 
 static void set_extents(const dm_in_place_product *p, const dm_distributed used[3]) {
@@ -257,7 +259,7 @@ static void set_extents(const dm_in_place_product *p, const dm_distributed used[
 }
 
 /* Of several ranks. */
-static dm_status arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
+static dm_status in_place_arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
   p->places->arranged = (dm_arrangement){.space = &kept->workspace,
                                          .run = p->run,
                                          .backend = p->backend,
@@ -298,7 +300,7 @@ static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool l
   if (!several)
     *fits = dm_backend_suits(p->backend, &p->whole);
   else if (!like)
-    DM_TRY(arrange(kept, p, fits));
+    DM_TRY(in_place_arrange(kept, p, fits));
   if (*fits) DM_TRY(agree_scanned(p, fits));
   if (several && *fits) dm_arrangement_renew(&places->arranged, &p->whole);
   set_extents(p, several && *fits ? places->arranged.used : places->matrix);
@@ -323,7 +325,7 @@ static bool adds_symmetric(const dm_in_place_product *p) {
 }
 
 /* Waits for the caller's streams, but not for that in which the product is posted. */
-static dm_status reach(dm_in_place_product *p) {
+static dm_status in_place_reach(dm_in_place_product *p) {
   static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
   const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->centered &&
@@ -348,10 +350,10 @@ static bool is_reproduced(const dm_in_place_product *p) {
 /* ---- all ---- */
 
 /* Collective: makes centered copies of A and B, which stand for them from now on. */
-static dm_status center(dm_in_place *kept, dm_in_place_product *p, bool *like) {
+static dm_status in_place_center(dm_in_place *kept, dm_in_place_product *p, bool *like) {
   dm_multiply *m = p->centered;
   dm_in_place_outcome *outcome = p->outcome;
-  DM_TRY(dm_comm_agree(p->run->world, open_backend(kept, p->run, outcome)));
+  DM_TRY(dm_comm_agree(p->run->world, in_place_open_backend(kept, p->run, outcome)));
   for (int x = 0; x < 2; x++) {
     dm_centered_room *room = &kept->rooms[x];
     if (room->backend != *backend_of(kept, outcome)) dm_centered_room_release(room);
@@ -373,7 +375,7 @@ static bool lacks_room(const dm_in_place_product *p, dm_status status) {
 }
 
 /* C in GPU memory is never dereferenced here, and complete before it is changed. */
-static dm_status correlate(const dm_in_place_product *p) {
+static dm_status in_place_correlate(const dm_in_place_product *p) {
   dm_distributed c = p->places->matrix[DM_C];
   if (p->outcome->problem.correlates == 0.0) return DM_OK;
   if (p->multiply->in_memory[DM_C]->on_gpu) {
@@ -384,7 +386,7 @@ static dm_status correlate(const dm_in_place_product *p) {
   return dm_distributed_correlate(p->run, &c, &p->outcome->problem);
 }
 
-static bool is_same_kind(const dm_problem *one, const dm_problem *other) {
+static bool in_place_is_same_kind(const dm_problem *one, const dm_problem *other) {
   return one->m == other->m && one->n == other->n && one->k == other->k &&
          one->batch == other->batch && one->work == other->work && one->c == other->c &&
          one->symmetry == other->symmetry && one->reads_c == other->reads_c &&
@@ -402,7 +404,7 @@ static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
                                 dm_problem *problem) {
   dm_in_place_fastest *fastest = &kept->fastest;
   dm_setup setup;
-  if (!fastest->known || !is_same_kind(&fastest->asked, problem)) {
+  if (!fastest->known || !in_place_is_same_kind(&fastest->asked, problem)) {
     fastest->known = false;
     fastest->asked = *problem;
     dm_problem_set_home(problem, DM_HOME_DEVICE);
@@ -494,15 +496,15 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   if (!is_native(m, problem, p->outcome->on_gpu) || !is_reproduced(p) ||
       (p->run->ranks > 1 && adds_symmetric(p)))
     return DM_OK;
-  dm_status centered = p->centered ? center(kept, p, &like) : DM_OK;
+  dm_status centered = p->centered ? in_place_center(kept, p, &like) : DM_OK;
   if (lacks_room(p, centered)) return DM_OK;
   DM_TRY(centered);
-  if (dm_in_place_has_nan(p) && !is_symmetric(p)) return DM_OK; /* all of C may be NaN */
+  if (dm_in_place_has_nan(p) && !in_place_is_symmetric(p)) return DM_OK; /* all of C may be NaN */
   like &= *backend_of(kept, p->outcome) && is_in_mode(kept, p);
   DM_TRY(find_matrices(kept, p, like, taken));
   if (!*taken) return DM_OK;
   tell_ways(kept, p);
-  DM_TRY(dm_comm_agree(world, reach(p)));
+  DM_TRY(dm_comm_agree(world, in_place_reach(p)));
   DM_TRY(scan_operands(kept, p, taken));
   if (!*taken) return in_place_instead(kept, p, taken);
   if (adds_symmetric(p))
@@ -512,12 +514,12 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->at) p->run->at(p->run->at_context, 0, 1);
   DM_TRY(dm_in_place_multiply(kept, p));
-  DM_TRY(correlate(p));
+  DM_TRY(in_place_correlate(p));
   if (p->run->at) p->run->at(p->run->at_context, 1, 1);
   return DM_OK;
 }
 
-enum { KEPT = 16 }; /* of the GPU's memory, for the next copies */
+enum { IN_PLACE_KEPT = 16 }; /* of the GPU's memory, for the next copies */
 
 /* A and B are described as their copies will be. */
 static dm_status run_centered(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
@@ -532,7 +534,7 @@ static dm_status run_centered(dm_in_place *kept, dm_in_place_product *p, bool *t
   dm_status status = multiply_in_place(kept, p, false, taken);
   dm_centered_free(&p->copies);
   for (int x = 0; x < 2; x++) /* large ones are missed elsewhere */
-    if (!*taken || kept->rooms[x].bytes > kept->device[1].memory_total / KEPT)
+    if (!*taken || kept->rooms[x].bytes > kept->device[1].memory_total / IN_PLACE_KEPT)
       dm_centered_room_release(&kept->rooms[x]);
   return status;
 }

@@ -8,47 +8,49 @@
 #include "product/in_place_impl.h"
 #include "product/verify.h"
 
-typedef dm_in_place_product product;
+typedef dm_in_place_product in_place_product;
 
 /* Waits for the sums posted with STATUS. */
-static dm_status together(const product *p, dm_status status) {
+static dm_status together(const in_place_product *p, dm_status status) {
   return dm_comm_agree(p->run->world, status ? status : dm_backend_settle(p->backend));
 }
 
-static dm_status add(const product *p, dm_freivalds_part *part, dm_view view, int matrix) {
+static dm_status in_place_add(const in_place_product *p, dm_freivalds_part *part, dm_view view,
+                              int matrix) {
   const dm_extent at = p->places->at[matrix];
   return together(p, part(p->check, p->backend, view, at.rows.begin, at.cols.begin));
 }
 
 /* Weights from every STEP-th row of op(B); stops as soon as they turn out to be useless. */
-static dm_status add_factors(const product *p, int64_t step) {
+static dm_status add_factors(const in_place_product *p, int64_t step) {
   const dm_comm *world = p->run->world;
   const dm_view sample = dm_sample(p->whole.b, p->places->at[DM_B].rows.begin, step);
   dm_freivalds_sample(p->check, step);
-  DM_TRY(add(p, dm_freivalds_scan_b, sample, DM_B));
+  DM_TRY(in_place_add(p, dm_freivalds_scan_b, sample, DM_B));
   DM_TRY(dm_freivalds_weigh(p->check, world));
   for (int64_t k = 0; dm_freivalds_turn_to_row(p->check, k); k += dm_freivalds_room(p->check)) {
-    DM_TRY(add(p, dm_freivalds_add_b, p->whole.b, DM_B));
+    DM_TRY(in_place_add(p, dm_freivalds_add_b, p->whole.b, DM_B));
     DM_TRY(dm_freivalds_project(p->check, world));
     if (!dm_freivalds_is_sound(p->check)) return DM_OK;
-    DM_TRY(add(p, dm_freivalds_add_a, p->whole.a, DM_A));
+    DM_TRY(in_place_add(p, dm_freivalds_add_a, p->whole.a, DM_A));
   }
   return DM_OK;
 }
 
 /* The sums of A, B and of the C that is replaced. */
-static dm_status add_operands(void *context) {
-  const product *p = context;
+static dm_status in_place_add_operands(void *context) {
+  const in_place_product *p = context;
   const int64_t step = dm_dtype_is_integer(p->whole.b.dtype)
                            ? 1
                            : dm_sample_step(dm_problem_b_rows(&p->outcome->problem));
   DM_TRY(add_factors(p, step));
   if (!dm_freivalds_is_sound(p->check)) DM_TRY(add_factors(p, 1));
-  return p->outcome->problem.reads_c ? add(p, dm_freivalds_add_c0, p->whole.c, DM_C) : DM_OK;
+  return p->outcome->problem.reads_c ? in_place_add(p, dm_freivalds_add_c0, p->whole.c, DM_C)
+                                     : DM_OK;
 }
 
 /* Calls BEFORE, unless NULL, while the first strips travel; what was started is finished. */
-static dm_status multiply_stationary(product *p, dm_status (*before)(void *context)) {
+static dm_status multiply_stationary(in_place_product *p, dm_status (*before)(void *context)) {
   dm_stationary stationary;
   dm_stationary_start(&p->places->arranged.travel, before != NULL, before != NULL, &stationary);
   dm_status status = before ? before(p) : DM_OK;
@@ -57,37 +59,37 @@ static dm_status multiply_stationary(product *p, dm_status (*before)(void *conte
 
 /* One GPU multiplies PART meanwhile, all rows or those of the check, unless that would replace C;
  * with several, the first strips travel: each sum would wait for room beside a product. */
-static dm_status multiply_with_sums(product *p, const dm_whole_product *part) {
+static dm_status multiply_with_sums(in_place_product *p, const dm_whole_product *part) {
   const bool first = p->outcome->problem.reads_c;
   dm_event done;
-  if (p->run->ranks > 1) return multiply_stationary(p, add_operands);
-  if (first) DM_TRY(add_operands(p));
+  if (p->run->ranks > 1) return multiply_stationary(p, in_place_add_operands);
+  if (first) DM_TRY(in_place_add_operands(p));
   DM_TRY(dm_backend_multiply(p->backend, part, NULL, &done));
-  dm_status status = first ? DM_OK : add_operands(p);
+  dm_status status = first ? DM_OK : in_place_add_operands(p);
   return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
 
-static dm_status multiply_checked(product *p) {
+static dm_status multiply_checked(in_place_product *p) {
   DM_TRY(multiply_with_sums(p, &p->whole));
-  DM_TRY(add(p, dm_freivalds_add_c, p->whole.c, DM_C));
+  DM_TRY(in_place_add(p, dm_freivalds_add_c, p->whole.c, DM_C));
   return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
 }
 
 /* ---- several ranks, each with rows of C ---- */
 
 /* The squares of columns, op(B) w, those of a divided op(A), and what the ranks found. */
-enum { SUMS = 4, OF_K = 1 };
+enum { IN_PLACE_SUMS = 4, OF_K = 1 };
 
 static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t count,
                            bool integers) {
-  product *p = context;
-  const bool of_k = p->summed++ % SUMS == OF_K;
+  in_place_product *p = context;
+  const bool of_k = p->summed++ % IN_PLACE_SUMS == OF_K;
   if (of_k && p->places->arranged.travel.split_k.parts) return dm_comm_agree(p->run->world, mine);
   return dm_comm_agree_sum(p->run->world, mine, values, count, integers);
 }
 
 static bool begin_rows(void *context, bool products) {
-  product *p = context;
+  in_place_product *p = context;
   if (!p->started || p->begun) return false;
   p->begun = true;
   dm_stationary_start(&p->places->arranged.travel, false, !products, p->started);
@@ -95,12 +97,12 @@ static bool begin_rows(void *context, bool products) {
 }
 
 static void advance_rows(void *context) {
-  const product *p = context;
+  const in_place_product *p = context;
   if (p->started && p->begun) dm_stationary_poll(p->started);
 }
 
-static dm_status finish_rows(void *context) {
-  product *p = context;
+static dm_status in_place_finish_rows(void *context) {
+  in_place_product *p = context;
   dm_stationary *started = p->started;
   (void)begin_rows(p, false);
   p->started = NULL;
@@ -129,7 +131,7 @@ static void turn_verdict(dm_verdict *v) {
 
 /* All vectors stay on the GPUs, but for two sums over the ranks. If ranks have columns of C, C^T is
  * verified, of which they have rows. */
-static dm_status multiply_rows(product *p, int draw) {
+static dm_status in_place_multiply_rows(in_place_product *p, int draw) {
   const dm_extent *at = p->places->at;
   dm_travel *travel = &p->places->arranged.travel;
   const bool turned = travel->turned;
@@ -150,7 +152,7 @@ static dm_status multiply_rows(product *p, int draw) {
                                   .sum = sum_ranks,
                                   .begin = begin_rows,
                                   .advance = advance_rows,
-                                  .multiply = finish_rows,
+                                  .multiply = in_place_finish_rows,
                                   .context = p};
   dm_verdict *verdict = &p->outcome->verdict;
   dm_stationary stationary;
@@ -160,12 +162,12 @@ static dm_status multiply_rows(product *p, int draw) {
   dm_status status = dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world,
                                                 p->backend, &travel->whole, &ranks, verdict);
   if (turned) turn_verdict(verdict);
-  return dm_status_first(status, finish_rows(p));
+  return dm_status_first(status, in_place_finish_rows(p));
 }
 
 /* ---- lines that are NaN, because they are constant ---- */
 
-bool dm_in_place_has_nan(const product *p) {
+bool dm_in_place_has_nan(const in_place_product *p) {
   if (!p->centered) return false;
   const dm_centering *const of[2] = {p->centered->a.centering, p->centered->b.centering};
   for (int x = 0; x < 2; x++)
@@ -174,7 +176,7 @@ bool dm_in_place_has_nan(const product *p) {
 }
 
 /* The matrices as they were multiplied, for a verification from memory. */
-static dm_verify describe(const product *p, int draw, dm_distributed matrix[3]) {
+static dm_verify in_place_describe(const in_place_product *p, int draw, dm_distributed matrix[3]) {
   const dm_multiply *m = p->multiply;
   const dm_distributed *from = p->run->ranks > 1 ? p->places->arranged.used : p->places->matrix;
   const dm_view views[3] = {p->whole.a, p->whole.b, p->whole.c};
@@ -193,9 +195,9 @@ static dm_verify describe(const product *p, int draw, dm_distributed matrix[3]) 
   return verify;
 }
 
-static dm_status judge_nan(const product *p) {
+static dm_status in_place_judge_nan(const in_place_product *p) {
   dm_distributed matrix[3];
-  const dm_verify verify = describe(p, 0, matrix);
+  const dm_verify verify = in_place_describe(p, 0, matrix);
   return dm_verify_nan(p->run, &verify, &p->outcome->problem, &p->outcome->verdict);
 }
 
@@ -203,19 +205,19 @@ static dm_status judge_nan(const product *p) {
 
 /* A, B and C are read again, and scaled: of a batch the entries STRAINED, unless NULL. The old C
  * was replaced. */
-static dm_status judge_again(const product *p, int draw, const uint8_t *strained) {
+static dm_status judge_again(const in_place_product *p, int draw, const uint8_t *strained) {
   dm_distributed matrix[3];
   if (p->outcome->problem.reads_c) return DM_OK;
-  dm_verify verify = describe(p, draw, matrix);
+  dm_verify verify = in_place_describe(p, draw, matrix);
   verify.strained = strained;
   return dm_verify_each_entry(p->run, &verify, &p->outcome->problem, dm_verify_scaled,
                               &p->outcome->verdict);
 }
 
 /* With fewer columns, groups take more time than they are worth. */
-enum { GROUPED = 512 };
+enum { IN_PLACE_GROUPED = 512 };
 
-static dm_status multiply_entries(product *p, int draw) {
+static dm_status multiply_entries(in_place_product *p, int draw) {
   const int64_t entries = p->whole.entries;
   DM_FREED uint8_t *strained = NULL;
   DM_TRY(dm_buffer_table(entries, &strained));
@@ -224,32 +226,34 @@ static dm_status multiply_entries(product *p, int draw) {
   return memchr(strained, 1, (size_t)entries) ? judge_again(p, draw, strained) : DM_OK;
 }
 
-static void prepare_check(const product *p, dm_check_seed seed, int draw, dm_freivalds *check) {
-  if (p->outcome->on_gpu || p->outcome->problem.n < GROUPED) dm_freivalds_join_groups(check);
+static void prepare_check(const in_place_product *p, dm_check_seed seed, int draw,
+                          dm_freivalds *check) {
+  if (p->outcome->on_gpu || p->outcome->problem.n < IN_PLACE_GROUPED)
+    dm_freivalds_join_groups(check);
   dm_freivalds_conjugate(check, p->whole.conjugate_a, p->whole.conjugate_b);
   dm_freivalds_repeat(check, seed, draw);
 }
 
 /* ---- so many rows that sums for all of them would take more memory than few columns do ---- */
 
-static bool takes_windows(const product *p) {
+static bool takes_windows(const in_place_product *p) {
   const dm_problem *problem = &p->outcome->problem;
   return p->run->ranks == 1 && !p->outcome->on_gpu && !p->centered && p->whole.entries <= 1 &&
          dm_verify_rows_together(problem, 0) < problem->m;
 }
 
-static dm_status multiply_window(product *p, dm_range rows, dm_verdict *found) {
+static dm_status multiply_window(in_place_product *p, dm_range rows, dm_verdict *found) {
   dm_whole_product part = p->whole;
   const int64_t count = dm_range_size(rows);
   part.a = dm_view_sub(p->whole.a, rows.begin, 0, count, p->whole.a.cols);
   part.c = dm_view_sub(p->whole.c, rows.begin, 0, count, p->whole.c.cols);
   DM_TRY(multiply_with_sums(p, &part));
-  DM_TRY(add(p, dm_freivalds_add_c, p->whole.c, DM_C));
+  DM_TRY(in_place_add(p, dm_freivalds_add_c, p->whole.c, DM_C));
   return dm_freivalds_judge(p->check, p->run->world, found);
 }
 
 /* Multiplies and judges some rows after others, with the same random vector. */
-static dm_status multiply_windows(product *p, int draw) {
+static dm_status multiply_windows(in_place_product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const int64_t most = dm_verify_rows_together(problem, 0);
   const dm_extent first = {{0, most}, {0, problem->n}};
@@ -277,7 +281,7 @@ static dm_status multiply_windows(product *p, int draw) {
 }
 
 /* By sums that are taken once. */
-static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
+static dm_status multiply_and_judge(dm_in_place *kept, in_place_product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu, nan = dm_in_place_has_nan(p);
   const bool checks = dm_backend_checks(p->backend) && !nan;
@@ -286,7 +290,7 @@ static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
                                  &p->whole, &p->outcome->verdict);
   if (p->whole.entries > 1) return multiply_entries(p, draw);
   if (p->run->ranks > 1 && checks && dm_travel_has_rows(&p->places->arranged.travel))
-    return multiply_rows(p, draw);
+    return in_place_multiply_rows(p, draw);
   if (takes_windows(p)) return multiply_windows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &kept->check)));
@@ -295,29 +299,29 @@ static dm_status multiply_and_judge(dm_in_place *kept, product *p, int draw) {
     dm_verify_expect_nan(&p->centered->a, &p->centered->b, &p->centered->equation, kept->check);
   p->check = kept->check;
   DM_TRY(multiply_checked(p));
-  if (nan) DM_TRY(judge_nan(p));
+  if (nan) DM_TRY(in_place_judge_nan(p));
   dm_freivalds_expect_nan(p->check, NULL, NULL); /* the lines live no longer than this call */
   return DM_OK;
 }
 
 /* A, B and C are read again, and rows above the bound are multiplied again, with the same weights.
  */
-static dm_status judge_doubts(const product *p) {
+static dm_status judge_doubts(const in_place_product *p) {
   dm_distributed matrix[3];
-  dm_verify verify = describe(p, 0, matrix);
+  dm_verify verify = in_place_describe(p, 0, matrix);
   verify.seed = (dm_check_seed){.stated = true, .value = p->outcome->verdict.seed};
   return dm_verify_each_entry(p->run, &verify, &p->outcome->problem, dm_verify_residual,
                               &p->outcome->verdict);
 }
 
 /* On CPUs; with beta the old C was replaced. */
-static bool may_be_right(const product *p) {
+static bool may_be_right(const in_place_product *p) {
   const dm_verdict *v = &p->outcome->verdict;
   return !v->pass && !v->exact && !p->outcome->on_gpu && !p->outcome->problem.reads_c &&
          v->residual <= (double)p->outcome->problem.k;
 }
 
-static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
+static dm_status multiply_once(dm_in_place *kept, in_place_product *p, int draw) {
   const dm_verdict *verdict = &p->outcome->verdict;
   DM_TRY(multiply_and_judge(kept, p, draw));
   if (may_be_right(p)) DM_TRY(judge_doubts(p));
@@ -325,7 +329,7 @@ static dm_status multiply_once(dm_in_place *kept, product *p, int draw) {
   return judge_again(p, draw, NULL);
 }
 
-static dm_status multiply_unchecked(product *p) {
+static dm_status multiply_unchecked(in_place_product *p) {
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, NULL);
   p->outcome->posted = p->stream != NULL;
@@ -333,7 +337,7 @@ static dm_status multiply_unchecked(product *p) {
   return dm_backend_wait(p->backend, done);
 }
 
-static dm_status outcome_of(const product *p, int attempts) {
+static dm_status in_place_outcome_of(const in_place_product *p, int attempts) {
   const dm_verdict *verdict = &p->outcome->verdict;
   if (verdict->pass) dm_verdict_say(verdict, p->multiply->equation.alpha, &p->run->log);
   dm_status status = dm_verdict_status(verdict, "C", p->multiply->allow_unchecked);
@@ -346,23 +350,23 @@ static dm_status outcome_of(const product *p, int attempts) {
 
 /* A and B are intact, and so C can be computed again unless beta needs elements that it replaced.
  */
-static dm_status multiply_verified(dm_in_place *kept, product *p) {
+static dm_status multiply_verified(dm_in_place *kept, in_place_product *p) {
   const dm_multiply *m = p->multiply;
   DM_TRY(multiply_once(kept, p, 0));
   const bool reads_c = p->outcome->problem.reads_c;
   const bool again = !p->outcome->verdict.pass && (!reads_c || p->outcome->moved[DM_C]) &&
                      m->on_corruption == DM_ON_CORRUPTION_REPAIR;
-  if (!again) return outcome_of(p, 1);
-  dm_status first = outcome_of(p, 1);
+  if (!again) return in_place_outcome_of(p, 1);
+  dm_status first = in_place_outcome_of(p, 1);
   dm_log_line(&p->run->log, DM_LOG_WARNING, "%s: it is computed again", first->message);
   dm_status_free(first);
   if (reads_c) DM_TRY(dm_arrangement_bring(&p->places->arranged, true));
   DM_TRY(multiply_once(kept, p, 1));
   p->outcome->verdict.repaired = 1;
-  return outcome_of(p, 2);
+  return in_place_outcome_of(p, 2);
 }
 
-dm_status dm_in_place_multiply(dm_in_place *kept, product *p) {
+dm_status dm_in_place_multiply(dm_in_place *kept, in_place_product *p) {
   dm_arrangement *arranged = &p->places->arranged;
   const bool several = p->run->ranks > 1;
   if (several && !p->brought) DM_TRY(dm_arrangement_bring(arranged, p->outcome->problem.reads_c));

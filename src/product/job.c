@@ -46,13 +46,13 @@ dm_status dm_job_reach_memory(dm_job *j) {
   return DM_OK;
 }
 
-typedef struct summing {
+typedef struct job_summing {
   uint64_t sum;
   int64_t cols;
-} summing;
+} job_summing;
 
 static dm_status add_elements(void *context, dm_view part, int64_t row, int64_t col) {
-  summing *s = context;
+  job_summing *s = context;
   s->sum += dm_checksum_view(part, row, col, s->cols);
   return DM_OK;
 }
@@ -61,7 +61,7 @@ dm_status dm_job_identify_memory(dm_job *j) {
   if (dm_job_in_memory(j, DM_C) || !j->own.checkpoint) return DM_OK;
   for (int x = 0; x < 4; x++) {
     if (!dm_job_in_memory(j, x)) continue;
-    summing s = {.cols = j->memory[x].of.cols.total};
+    job_summing s = {.cols = j->memory[x].of.cols.total};
     DM_TRY(dm_comm_agree(j->run->world,
                          dm_distributed_each(&j->memory[x], j->run->rank, add_elements, &s)));
     j->own.elements[x] = s.sum;
@@ -151,7 +151,7 @@ static bool is_result_there(const dm_job *j) {
          (!p->reads_c || (lies_on_gpu(j, DM_OLD) && old->dtype == c->dtype));
 }
 
-static dm_status describe(dm_job *j) {
+static dm_status job_describe(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_problem *p = &j->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
@@ -176,14 +176,14 @@ static dm_status describe(dm_job *j) {
 dm_status dm_job_describe(dm_job *j) {
   const dm_problem *p = &j->problem;
   const dm_engine *engine = &j->multiply->engine;
-  DM_TRY(describe(j));
+  DM_TRY(job_describe(j));
   if (!dm_runs_suit(p) || p->work == p->accumulator || strcmp(engine->backend, "cuda") == 0 ||
       strcmp(engine->kernel, "auto") != 0)
     return DM_OK;
   j->own.equation.type = p->accumulator; /* 16 bits, widened while they are read */
   j->own.equation.compute = 0;
   j->own.equation.accumulate_stated = false;
-  return describe(j);
+  return job_describe(j);
 }
 
 void dm_job_set_ends(dm_job *j) {

@@ -6,8 +6,8 @@
 #include "plan/partition.h"
 
 enum {
-  RUN = 256,  /* elements that are looked at together */
-  TERMS = 16, /* of a thread's turn */
+  MARKS_RUN = 256,  /* elements that are looked at together */
+  MARKS_TERMS = 16, /* of a thread's turn */
 };
 
 typedef struct looking {
@@ -17,10 +17,10 @@ typedef struct looking {
 
 static bool has_nan(dm_view part, int64_t row) {
   const int64_t parts = dm_dtype_is_complex(part.dtype) ? 2 : 1;
-  double values[2 * RUN];
+  double values[2 * MARKS_RUN];
   int64_t found = 0;
-  for (int64_t col = 0; col < part.cols && found == 0; col += RUN) {
-    const int64_t count = dm_min(RUN, part.cols - col);
+  for (int64_t col = 0; col < part.cols && found == 0; col += MARKS_RUN) {
+    const int64_t count = dm_min(MARKS_RUN, part.cols - col);
     dm_load_wide(values, dm_view_at(part, row, col), part.dtype, part.col_stride, count);
     for (int64_t i = 0; i < parts * count; i++) found += values[i] != values[i];
   }
@@ -29,15 +29,15 @@ static bool has_nan(dm_view part, int64_t row) {
 
 static void look_at(void *context, int64_t turn) {
   const looking *l = context;
-  const int64_t end = dm_min(l->part.rows, (turn + 1) * TERMS);
-  for (int64_t i = turn * TERMS; i < end; i++)
+  const int64_t end = dm_min(l->part.rows, (turn + 1) * MARKS_TERMS);
+  for (int64_t i = turn * MARKS_TERMS; i < end; i++)
     if (!l->marks[i] && has_nan(l->part, i)) l->marks[i] = 1;
 }
 
 dm_status dm_mark_missing(void *context, dm_view part, int64_t row, int64_t col) {
   const dm_marking *m = context;
   looking l = {m->by_rows ? part : dm_view_transpose(part), m->marks + (m->by_rows ? row : col)};
-  dm_crew_run(m->crew, look_at, &l, dm_ceil_div(l.part.rows, TERMS));
+  dm_crew_run(m->crew, look_at, &l, dm_ceil_div(l.part.rows, MARKS_TERMS));
   return DM_OK;
 }
 

@@ -8,13 +8,13 @@
 #include "core/element.h"
 #include "plan/partition.h"
 
-enum { TILE_STEP = 256 }; /* bytes, as in plan/buffers */
+enum { MEASURED_TILE_STEP = 256 }; /* bytes, as in plan/buffers */
 
 static dm_rank_state *local_of(const dm_measured *measured) {
   return &measured->product->local;
 }
 
-static dm_status copy(dm_backend *backend, dm_view dst, dm_view src) {
+static dm_status measured_copy(dm_backend *backend, dm_view dst, dm_view src) {
   dm_event copied;
   if (dm_view_is_empty(src)) return DM_OK;
   DM_TRY(dm_backend_copy(backend, dst, src, &copied));
@@ -28,19 +28,19 @@ static bool brings(const dm_plan *plan) {
 }
 
 /* For dm_memory_source. */
-static dm_view piece_of(void *context, const dm_rank_state *local, dm_matrix matrix,
-                        int64_t panel) {
+static dm_view measured_piece_of(void *context, const dm_rank_state *local, dm_matrix matrix,
+                                 int64_t panel) {
   (void)context;
   return dm_memory_piece(local, matrix, panel);
 }
 
 /* Copies the pieces in the shares that will be loaded from host memory from now on. */
-static dm_status take_pieces(dm_rank_state *local, dm_matrix matrix) {
+static dm_status measured_take_pieces(dm_rank_state *local, dm_matrix matrix) {
   DM_TRY(dm_memory_pieces_take(local, matrix));
   for (int64_t p = local->panels.begin; p < local->panels.end; p++) {
     const dm_view piece = dm_memory_piece(local, matrix, p),
                   share = dm_rank_piece(local, matrix, p);
-    if (piece.base != share.base) DM_TRY(copy(local->backend, piece, share));
+    if (piece.base != share.base) DM_TRY(measured_copy(local->backend, piece, share));
   }
   return DM_OK;
 }
@@ -48,36 +48,36 @@ static dm_status take_pieces(dm_rank_state *local, dm_matrix matrix) {
 /* ---- C ---- */
 
 /* Whether C leaves the block, for host memory or for another type. */
-static bool takes(const dm_plan *plan) {
+static bool measured_takes(const dm_plan *plan) {
   return dm_plan_returns(plan) || plan->problem.c != plan->problem.accumulator;
 }
 
 /* On the GPU if C leaves the block only for its type and the sums are there. */
-static dm_space space_of(const dm_plan *plan) {
+static dm_space measured_space_of(const dm_plan *plan) {
   const bool summed_on_host = plan->pk > 1 && !plan->device_links;
   return plan->gpu && !summed_on_host && !dm_plan_returns(plan) ? DM_DEVICE : DM_HOST;
 }
 
-static dm_range rows_of(const dm_rank_state *local) {
+static dm_range measured_rows_of(const dm_rank_state *local) {
   return dm_plan_c_share(local->plan, local->tile, local->coords.i, local->coords.l);
 }
 
 static int64_t stride_of(const dm_rank_state *local) {
   const dm_plan *plan = local->plan;
-  return space_of(plan) == DM_HOST ? local->c.cols
-                                   : dm_device_stride(local->c.cols, plan->problem.c);
+  return measured_space_of(plan) == DM_HOST ? local->c.cols
+                                            : dm_device_stride(local->c.cols, plan->problem.c);
 }
 
 dm_view dm_measured_part(const dm_measured *measured) {
   const dm_rank_state *local = local_of(measured);
   if (!measured->c) return (dm_view){0};
   return dm_view_strided(measured->c + measured->at[local->tile], local->plan->problem.c,
-                         space_of(local->plan), dm_range_size(rows_of(local)), local->c.cols,
-                         stride_of(local));
+                         measured_space_of(local->plan), dm_range_size(measured_rows_of(local)),
+                         local->c.cols, stride_of(local));
 }
 
 /* For dm_memory_sink. */
-static dm_view part_of(void *context, const dm_rank_state *local) {
+static dm_view measured_part_of(void *context, const dm_rank_state *local) {
   (void)local;
   return dm_measured_part(context);
 }
@@ -88,10 +88,10 @@ static dm_status place_tiles(dm_measured *measured, int64_t *all) {
   for (int64_t t = 0; t < dm_plan_tiles(local->plan); t++) {
     int64_t bytes;
     dm_rank_turn_to(local, t);
-    DM_TRY(dm_bytes_of(dm_range_size(rows_of(local)), stride_of(local),
+    DM_TRY(dm_bytes_of(dm_range_size(measured_rows_of(local)), stride_of(local),
                        dm_dtype_size(local->plan->problem.c), &bytes));
     measured->at[t] = *all;
-    if (dm_add_overflows(*all, dm_round_up(bytes, TILE_STEP), all))
+    if (dm_add_overflows(*all, dm_round_up(bytes, MEASURED_TILE_STEP), all))
       return dm_fail(DM_E_FIT, "the size of C overflows 64 bits");
   }
   return DM_OK;
@@ -100,7 +100,7 @@ static dm_status place_tiles(dm_measured *measured, int64_t *all) {
 static dm_status take_result(dm_measured *measured) {
   dm_rank_state *local = local_of(measured);
   int64_t bytes;
-  if (!takes(local->plan)) return DM_OK;
+  if (!measured_takes(local->plan)) return DM_OK;
   DM_TRY(dm_buffer_table(dm_plan_tiles(local->plan), &measured->at));
   DM_TRY(place_tiles(measured, &bytes));
   return dm_rank_memory_take_bytes(
@@ -113,19 +113,19 @@ static dm_status take_result(dm_measured *measured) {
 static dm_view landing_of(const dm_rank_state *local) {
   const dm_plan *plan = local->plan;
   if (plan->pk > 1 && dm_plan_tiles(plan) == 1 && local->c_sum.base) return local->c_sum;
-  return dm_view_sub(local->c, 0, 0, dm_range_size(rows_of(local)), local->c.cols);
+  return dm_view_sub(local->c, 0, 0, dm_range_size(measured_rows_of(local)), local->c.cols);
 }
 
 /* C of the current tile, in the memory that the backend reads fastest, and its rows of C. */
-static dm_status show(const dm_measured *measured, dm_view *c, dm_range *rows) {
+static dm_status measured_show(const dm_measured *measured, dm_view *c, dm_range *rows) {
   const dm_rank_state *local = local_of(measured);
   if (!measured->c) {
     *c = dm_rank_result(local, rows);
     return DM_OK;
   }
-  *rows = rows_of(local);
+  *rows = measured_rows_of(local);
   *c = landing_of(local);
-  return copy(local->backend, *c, dm_measured_part(measured));
+  return measured_copy(local->backend, *c, dm_measured_part(measured));
 }
 
 /* ---- opening and closing ---- */
@@ -138,11 +138,11 @@ dm_status dm_measured_check(const dm_plan *plan) {
                  "leave out --type-c, or keep all matrices on the GPUs: --from device");
 }
 
-static dm_status take_memory(dm_measured *measured) {
+static dm_status measured_take_memory(dm_measured *measured) {
   dm_rank_state *local = local_of(measured);
   if (local->coords.idle) return DM_OK;
-  DM_TRY(take_pieces(local, DM_A));
-  DM_TRY(take_pieces(local, DM_B));
+  DM_TRY(measured_take_pieces(local, DM_A));
+  DM_TRY(measured_take_pieces(local, DM_B));
   return take_result(measured);
 }
 
@@ -151,14 +151,14 @@ dm_status dm_measured_open(dm_measured *measured, dm_product *product,
   const dm_plan *plan = &product->setup->plan;
   *measured = (dm_measured){.product = product,
                             .generated = dm_generated_random(&plan->problem, wanted->seed)};
-  measured->source = (dm_memory_source){.piece = piece_of, .context = measured};
-  measured->sink = (dm_memory_sink){.part = part_of, .context = measured};
+  measured->source = (dm_memory_source){.piece = measured_piece_of, .context = measured};
+  measured->sink = (dm_memory_sink){.part = measured_part_of, .context = measured};
   product->source[DM_A] = product->source[DM_B] =
       (dm_source){&dm_source_generated, &measured->generated};
-  if (takes(plan)) product->sink = (dm_sink){&dm_sink_memory, &measured->sink};
+  if (measured_takes(plan)) product->sink = (dm_sink){&dm_sink_memory, &measured->sink};
   DM_TRY(dm_product_open(product));
   DM_TRY(dm_product_load(product));
-  DM_TRY(dm_comm_agree(product->run->world, take_memory(measured)));
+  DM_TRY(dm_comm_agree(product->run->world, measured_take_memory(measured)));
   if (!brings(plan)) return DM_OK;
   return dm_product_set_source(product, (dm_source){&dm_source_memory, &measured->source});
 }
@@ -225,7 +225,7 @@ static dm_status add_c(const dm_measured *measured) {
     dm_view c;
     dm_range rows;
     dm_rank_turn_to(local, t);
-    DM_TRY(show(measured, &c, &rows));
+    DM_TRY(measured_show(measured, &c, &rows));
     DM_TRY(dm_freivalds_add_c(measured->product->check, local->backend, c, rows.begin,
                               local->cols.begin));
     DM_TRY(dm_backend_settle(local->backend));

@@ -7,7 +7,7 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-enum { TILE_STEP = 256 /* bytes, as in plan/buffers.c */, IMAGE_BYTES = 4 << 20 };
+enum { MEMORY_RESULT_TILE_STEP = 256 /* bytes, as in plan/buffers.c */, IMAGE_BYTES = 4 << 20 };
 
 /* ---- one end of a move: this rank's part of a tile ---- */
 
@@ -47,8 +47,8 @@ static dm_status move_extent(const dm_run *run, const dm_distributed *matrix, dm
 }
 
 /* Moves TILE of OLD, which is in memory, to P. */
-static dm_status bring(const dm_run *run, const dm_plan *plan, const dm_distributed *old,
-                       int64_t tile, tile_part *p) {
+static dm_status memory_result_bring(const dm_run *run, const dm_plan *plan,
+                                     const dm_distributed *old, int64_t tile, tile_part *p) {
   return move_extent(run, old, dm_tile_extent(plan, DM_C, tile), false, false, part_end(p),
                      (dm_move){.dtype = old->local.dtype});
 }
@@ -62,7 +62,7 @@ static dm_view packed(const dm_rank_state *local, dm_dtype type, char *memory) {
 /* ---- the sink ---- */
 
 /* For dm_memory_sink; without one C stays where it was summed. */
-static dm_view sums_of(void *context, const dm_rank_state *local) {
+static dm_view memory_result_sums_of(void *context, const dm_rank_state *local) {
   const dm_memory_result *r = context;
   dm_range rows;
   return r->sums ? packed(local, local->plan->problem.accumulator, r->sums)
@@ -82,13 +82,13 @@ int dm_memory_result_bytes(const dm_memory_result *r, const dm_problem *p) {
   return finishes_here(r, p) ? old_bytes(p) + (int)dm_dtype_size(p->c) : 0;
 }
 
-static dm_status open_memory(void *state, dm_rank_state *local) {
+static dm_status memory_result_open_memory(void *state, dm_rank_state *local) {
   dm_memory_result *r = state;
   const dm_problem *p = &local->plan->problem;
   dm_range rows;
   int64_t elements;
   char *memory;
-  r->copies = (dm_memory_sink){.part = sums_of, .context = r};
+  r->copies = (dm_memory_sink){.part = memory_result_sums_of, .context = r};
   r->sums = r->old_tile = r->finished = NULL;
   if (local->coords.idle) return DM_OK;
   dm_rank_turn_to(local, 0); /* the largest tile */
@@ -105,39 +105,41 @@ static dm_status open_memory(void *state, dm_rank_state *local) {
   return DM_OK;
 }
 
-static dm_status store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
+static dm_status memory_result_store(void *state, dm_rank_state *local, dm_range rows, bool *done) {
   dm_memory_result *r = state;
   *done = true;
   return r->sums ? dm_sink_memory.store(&r->copies, local, rows, done) : DM_OK;
 }
 
-static dm_status deliver(void *state, dm_rank_state *local, int64_t tile) {
+static dm_status memory_result_deliver(void *state, dm_rank_state *local, int64_t tile) {
   return dm_memory_result_deliver(state, local, tile);
 }
 
-const dm_sink_ops dm_sink_result = {.open = open_memory, .store = store, .deliver = deliver};
+const dm_sink_ops dm_sink_result = {.open = memory_result_open_memory,
+                                    .store = memory_result_store,
+                                    .deliver = memory_result_deliver};
 
 /* ---- delivering ---- */
 
-typedef struct finishing {
+typedef struct memory_result_finishing {
   const dm_memory_result *result;
   bool reads_c, conjugates;
-} finishing;
+} memory_result_finishing;
 
-static dm_status take_sums(void *context, dm_view into, dm_view sums) {
-  const finishing *f = context;
+static dm_status memory_result_take_sums(void *context, dm_view into, dm_view sums) {
+  const memory_result_finishing *f = context;
   DM_TRY(dm_finish(into, sums, f->reads_c ? &into : NULL, f->result->alpha, f->result->beta));
   if (f->conjugates) dm_conjugate(into);
   return DM_OK;
 }
 
 static dm_status take_finished(void *context, dm_view into, dm_view arrived) {
-  dm_copy(into, arrived, ((const finishing *)context)->conjugates);
+  dm_copy(into, arrived, ((const memory_result_finishing *)context)->conjugates);
   return DM_OK;
 }
 
 /* EXTENT of C in SUMS, rows ROWS and columns COLS. */
-static dm_view cut(dm_view sums, dm_range rows, dm_range cols, dm_extent extent) {
+static dm_view memory_result_cut(dm_view sums, dm_range rows, dm_range cols, dm_extent extent) {
   const dm_range down = dm_range_common(rows, extent.rows);
   const dm_range across = dm_range_common(cols, extent.cols);
   return dm_view_sub(sums, down.begin - rows.begin, across.begin - cols.begin, dm_range_size(down),
@@ -169,7 +171,7 @@ static dm_status add_with_image(dm_freivalds *check, dm_rank_state *local, dm_vi
                                 dm_range rows) {
   const dm_coords *at = &local->coords;
   const dm_extent of_rank = dm_triangle_part(local->plan, local->tile, at->i, at->j);
-  const dm_view part = cut(sums, rows, local->cols, of_rank);
+  const dm_view part = memory_result_cut(sums, rows, local->cols, of_rank);
   const int64_t row = dm_range_common(rows, of_rank.rows).begin, col = of_rank.cols.begin;
   if (dm_view_is_empty(part)) return DM_OK;
   DM_TRY(dm_freivalds_add_c(check, local->backend, part, row, col));
@@ -181,9 +183,9 @@ static dm_status add_to_check(const dm_memory_result *r, dm_rank_state *local) {
   if (!r->check || local->coords.idle) return DM_OK;
   (void)dm_rank_result(local, &rows);
   if (dm_triangle_has_image(local->plan, local->tile, local->coords.i, local->coords.j))
-    return add_with_image(r->check, local, sums_of((void *)r, local), rows);
-  return dm_freivalds_add_c(r->check, local->backend, sums_of((void *)r, local), rows.begin,
-                            local->cols.begin);
+    return add_with_image(r->check, local, memory_result_sums_of((void *)r, local), rows);
+  return dm_freivalds_add_c(r->check, local->backend, memory_result_sums_of((void *)r, local),
+                            rows.begin, local->cols.begin);
 }
 
 dm_status dm_memory_result_check(const dm_memory_result *r, dm_rank_state *local) {
@@ -202,7 +204,7 @@ static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t 
   if (!local->coords.idle)
     old = p->view = packed(local, dm_dtype_widest(problem->work), r->old_tile);
   if (r->old) {
-    DM_TRY(bring(r->run, local->plan, r->old, tile, p));
+    DM_TRY(memory_result_bring(r->run, local->plan, r->old, tile, p));
   } else if (!local->coords.idle && !dm_view_is_empty(old)) {
     (void)dm_rank_result(local, &rows);
     status = dm_reader_read(r->old_file, rows.begin, local->cols.begin, &old, 1, false);
@@ -216,11 +218,11 @@ static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t 
 /* Moves P, which is EXTENT of C, to the caller's memory: with TURNED, P's transpose. */
 static dm_status give_extent(dm_memory_result *r, const dm_problem *problem, dm_extent extent,
                              bool turned, bool finished, tile_part *p) {
-  finishing f = {r, problem->reads_c, turned && problem->symmetry == DM_HERMITIAN};
+  memory_result_finishing f = {r, problem->reads_c, turned && problem->symmetry == DM_HERMITIAN};
   if (turned) extent = (dm_extent){extent.cols, extent.rows};
   return move_extent(r->run, r->matrix, extent, turned, true, part_end(p),
                      (dm_move){.dtype = finished ? problem->c : problem->accumulator,
-                               .taker = {finished ? take_finished : take_sums, &f},
+                               .taker = {finished ? take_finished : memory_result_take_sums, &f},
                                .reads = !finished && problem->reads_c});
 }
 
@@ -236,7 +238,7 @@ static dm_status give_part(dm_memory_result *r, const dm_rank_state *local, cons
   dm_status status = dm_comm_agree(r->run->world, dm_distribution_part(&p->of, within, &sub.of));
   if (!local->coords.idle) {
     (void)dm_rank_result(local, &rows);
-    sub.view = cut(p->view, rows, local->cols, extent);
+    sub.view = memory_result_cut(p->view, rows, local->cols, extent);
   }
   if (!status) status = give_extent(r, &local->plan->problem, extent, turned, finished, &sub);
   dm_distribution_free(&sub.of);
@@ -259,8 +261,8 @@ static dm_status give_mirrored(dm_memory_result *r, const dm_rank_state *local, 
 }
 
 /* Moves P to the caller's memory. */
-static dm_status give(dm_memory_result *r, dm_rank_state *local, int64_t tile, bool finished,
-                      tile_part *p) {
+static dm_status memory_result_give(dm_memory_result *r, dm_rank_state *local, int64_t tile,
+                                    bool finished, tile_part *p) {
   const dm_problem *problem = &local->plan->problem;
   if (dm_triangle_has_images(local->plan)) return give_mirrored(r, local, tile, finished, p);
   return give_extent(r, problem, dm_tile_extent(local->plan, DM_C, tile), false, finished, p);
@@ -269,10 +271,10 @@ static dm_status give(dm_memory_result *r, dm_rank_state *local, int64_t tile, b
 static dm_status deliver_part(dm_memory_result *r, dm_rank_state *local, int64_t tile,
                               tile_part *p) {
   const bool finishes = finishes_here(r, &local->plan->problem);
-  if (!local->coords.idle) p->view = sums_of(r, local);
+  if (!local->coords.idle) p->view = memory_result_sums_of(r, local);
   if (dm_plan_tiles(local->plan) > 1) DM_TRY(dm_comm_agree(r->run->world, add_to_check(r, local)));
   if (finishes) DM_TRY(finish_here(r, local, tile, p));
-  return give(r, local, tile, finishes, p);
+  return memory_result_give(r, local, tile, finishes, p);
 }
 
 /* ---- a C that this rank's GPU has ---- */
@@ -306,7 +308,7 @@ static dm_status finish_on_gpu(const dm_memory_result *r, dm_rank_state *local, 
   const dm_view sums = dm_rank_result(local, &rows);
   const dm_view c = part_of_c(r->matrix, part);
   const dm_view old = p->reads_c ? part_of_c(r->replaces ? r->matrix : r->old, part) : c;
-  DM_TRY(dm_backend_epilogue(local->backend, c, cut(sums, rows, local->cols, part),
+  DM_TRY(dm_backend_epilogue(local->backend, c, memory_result_cut(sums, rows, local->cols, part),
                              p->reads_c ? &old : NULL, r->alpha, r->beta, &done));
   DM_TRY(dm_backend_wait(local->backend, done));
   if (!dm_triangle_has_image(local->plan, tile, local->coords.i, local->coords.j)) return DM_OK;
@@ -332,7 +334,7 @@ static int64_t tile_bytes(const dm_rank_state *local) {
   const dm_range rows =
       plan->pk > 1 ? dm_plan_c_share(plan, 0, at->i, at->l) : dm_plan_rows(plan, 0, at->i);
   const int64_t elements = dm_range_size(rows) * dm_range_size(dm_plan_cols(plan, 0, at->j));
-  return dm_round_up(elements * old_bytes(&plan->problem), TILE_STEP);
+  return dm_round_up(elements * old_bytes(&plan->problem), MEMORY_RESULT_TILE_STEP);
 }
 
 dm_view dm_old_of_tile(const dm_rank_state *local, char *memory) {
@@ -353,7 +355,7 @@ dm_status dm_old_bring(const dm_run *run, dm_distributed *old, dm_rank_state *lo
     tile_part p;
     status = part_open(run, local, tile, &p);
     if (!local->coords.idle) p.view = dm_old_of_tile(local, taken);
-    if (!status) status = bring(run, plan, old, tile, &p);
+    if (!status) status = memory_result_bring(run, plan, old, tile, &p);
     dm_distribution_free(&p.of);
     DM_TRY(status);
   }
@@ -363,15 +365,16 @@ dm_status dm_old_bring(const dm_run *run, dm_distributed *old, dm_rank_state *lo
 /* ---- pieces of A and B ---- */
 
 /* Whether pieces are copied from the caller's GPU memory. */
-static bool is_direct(const dm_memory_operands *o, const dm_rank_state *local, dm_matrix matrix) {
+static bool memory_result_is_direct(const dm_memory_operands *o, const dm_rank_state *local,
+                                    dm_matrix matrix) {
   return o->on_gpu[matrix] && dm_plan_residence(local->plan, matrix) == DM_IN_DEVICE;
 }
 
 /* For dm_memory_source. */
-static dm_view piece_of(void *context, const dm_rank_state *local, dm_matrix matrix,
-                        int64_t panel) {
+static dm_view memory_result_piece_of(void *context, const dm_rank_state *local, dm_matrix matrix,
+                                      int64_t panel) {
   const dm_memory_operands *o = context;
-  if (!is_direct(o, local, matrix)) return dm_memory_piece(local, matrix, panel);
+  if (!memory_result_is_direct(o, local, matrix)) return dm_memory_piece(local, matrix, panel);
   const dm_range rows = dm_rank_piece_rows(local, matrix, panel);
   const dm_range cols = dm_rank_piece_cols(local, matrix, panel);
   return dm_view_sub(o->matrix[matrix]->local, rows.begin, cols.begin, dm_range_size(rows),
@@ -385,8 +388,9 @@ void dm_memory_operands_open(const dm_run *run, const dm_distributed *const matr
                                    .matrix = {matrix[DM_A], matrix[DM_B]},
                                    .conjugate = {conjugate[DM_A], conjugate[DM_B]},
                                    .on_gpu = {on_gpu[DM_A], on_gpu[DM_B]}};
-  operands->source = (dm_memory_source){
-      .piece = piece_of, .context = operands, .conjugate = {conjugate[DM_A], conjugate[DM_B]}};
+  operands->source = (dm_memory_source){.piece = memory_result_piece_of,
+                                        .context = operands,
+                                        .conjugate = {conjugate[DM_A], conjugate[DM_B]}};
 }
 
 /* ---- moves of A and B ---- */
@@ -398,14 +402,14 @@ static dm_status take_conjugate(void *context, dm_view into, dm_view arrived) {
 }
 
 /* This rank's places of a tile. */
-typedef struct places {
+typedef struct memory_result_places {
   const dm_rank_state *local;
   dm_matrix matrix;
   dm_distribution of;
-} places;
+} memory_result_places;
 
 static dm_view place_at(void *context, int64_t row, int64_t col) {
-  const places *p = context;
+  const memory_result_places *p = context;
   const dm_axis_run *k = p->matrix == DM_A ? &p->of.cols.runs[col] : &p->of.rows.runs[row];
   return dm_memory_piece(p->local, p->matrix, k->local);
 }
@@ -413,7 +417,7 @@ static dm_view place_at(void *context, int64_t row, int64_t col) {
 static dm_status bring_tile(const dm_memory_operands *o, dm_rank_state *local, dm_matrix matrix,
                             int64_t tile) {
   const dm_plan *plan = local->plan;
-  places p = {.local = local, .matrix = matrix};
+  memory_result_places p = {.local = local, .matrix = matrix};
   if (!dm_plan_is_first(plan, matrix, tile)) return DM_OK;
   if (!local->coords.idle) dm_rank_turn_to(local, tile);
   dm_status status =
@@ -432,7 +436,7 @@ dm_status dm_memory_operands_bring(dm_memory_operands *o, dm_rank_state *local) 
   const dm_plan *plan = local->plan;
   for (int x = 0; x < 2; x++) {
     const dm_matrix matrix = (dm_matrix)x;
-    if (!o->matrix[matrix] || is_direct(o, local, matrix)) continue;
+    if (!o->matrix[matrix] || memory_result_is_direct(o, local, matrix)) continue;
     DM_TRY(dm_comm_agree(o->run->world, dm_memory_pieces_take(local, matrix)));
     for (int64_t i = 0; i < dm_plan_todo(plan); i++)
       DM_TRY(bring_tile(o, local, matrix, dm_plan_todo_tile(plan, i)));

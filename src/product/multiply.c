@@ -19,7 +19,7 @@
 
 /* ---- the matrices ---- */
 
-static dm_status open_part(dm_job *j) {
+static dm_status multiply_open_part(dm_job *j) {
   DM_TRY(dm_job_is_written(j) ? dm_output_open_memory(j->multiply->whole_c, &j->sink.output)
                               : dm_output_open(&j->file, &j->sink.output));
   return dm_file_queue_open(dm_run_io_threads(j->run, j->multiply->engine.io_threads), 0,
@@ -36,7 +36,7 @@ static dm_status open_result(dm_job *j) {
             !(dm_job_is_written(j) && plan->gpu && dm_triangle_has_images(plan));
   j->sink.holds = dm_job_is_written(j) && j->held;
   dm_status status = dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan);
-  if (!status && dm_job_is_written(j)) status = open_part(j);
+  if (!status && dm_job_is_written(j)) status = multiply_open_part(j);
   return dm_comm_agree(j->run->world, status);
 }
 
@@ -49,7 +49,7 @@ static dm_status open_output(dm_job *j) {
   DM_TRY(dm_comm_agree(j->run->world, dm_tile_states_choose(&j->states, DM_TILE_RECORDED, plan)));
   DM_TRY(
       dm_comm_agree(j->run->world, j->run->rank == 0 ? dm_commit_room(&j->file, &j->form) : DM_OK));
-  DM_TRY(dm_comm_agree(j->run->world, open_part(j)));
+  DM_TRY(dm_comm_agree(j->run->world, multiply_open_part(j)));
   dm_checkpoint_watch(j->sink.checkpoint, j->sink.output);
   return DM_OK;
 }
@@ -74,7 +74,7 @@ static dm_status files_of(const dm_job *j, dm_verify *verify) {
 }
 
 /* Whether C and all it was computed from can be read again. */
-static bool is_readable(const dm_job *j) {
+static bool multiply_is_readable(const dm_job *j) {
   return !dm_job_in_memory(j, DM_C) || (!j->held && !dm_job_replaces_old(j));
 }
 
@@ -89,7 +89,7 @@ static dm_status judge_files(dm_job *j, bool scaled, dm_verdict *verdict) {
 }
 
 /* C in memory gets a single tile after its verdict, so that a wrong one replaces nothing. */
-static dm_status deliver(dm_job *j) {
+static dm_status multiply_deliver(dm_job *j) {
   if (!j->held) return DM_OK;
   j->held = false;
   if (!j->sink.holds) return dm_memory_result_deliver(&j->result, &j->product.local, 0);
@@ -108,10 +108,10 @@ static bool is_finished(const dm_job *j) {
 }
 
 /* Looks at the rows and columns of C that must be NaN, and for others. */
-static dm_status judge_nan(dm_job *j, dm_verdict *verdict) {
+static dm_status multiply_judge_nan(dm_job *j, dm_verdict *verdict) {
   dm_verify verify;
   if (!verdict->pass || verdict->strained || !(j->expects_nan || is_finished(j))) return DM_OK;
-  if (dm_job_in_memory(j, DM_C)) DM_TRY(deliver(j));
+  if (dm_job_in_memory(j, DM_C)) DM_TRY(multiply_deliver(j));
   DM_TRY(files_of(j, &verify));
   if (j->expects_nan) DM_TRY(dm_verify_nan(j->run, &verify, &j->setup.plan.problem, verdict));
   return is_finished(j) ? dm_verify_finished(j->run, &verify, &j->problem, verdict) : DM_OK;
@@ -143,10 +143,10 @@ static dm_status judge_arrived(dm_job *j, dm_verdict *verdict) {
   bool differs = false;
   if (!j->sink.holds || !j->setup.plan.gpu || !verdict->pass) return DM_OK;
   DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
-  DM_TRY(deliver(j));
+  DM_TRY(multiply_deliver(j));
   DM_TRY(find_changes(j, &differs));
   if (!differs) return DM_OK;
-  if (is_readable(j)) return judge_files(j, false, verdict);
+  if (multiply_is_readable(j)) return judge_files(j, false, verdict);
   verdict->pass = false;
   return DM_OK;
 }
@@ -202,7 +202,7 @@ static dm_status judge_elements(dm_job *j, bool scaled, dm_verdict *verdict, boo
   if (dm_job_replaces_old(j)) DM_TRY(keep_old(j, &memory, &old, judged));
   if (!*judged) return DM_OK;
   DM_TRY(in_range(j, NULL)); /* refused, it leaves C as it is */
-  DM_TRY(deliver(j));
+  DM_TRY(multiply_deliver(j));
   DM_TRY(files_of(j, &verify));
   if (memory) verify.memory[DM_OLD] = &old;
   DM_TRY(scaled ? dm_verify_each_entry(j->run, &verify, p, dm_verify_scaled, verdict)
@@ -220,23 +220,23 @@ static dm_status judge_sums(dm_job *j, dm_verdict *verdict) {
   DM_TRY(take_verdict(j, verdict, &sound));
   if (changed[DM_A] + changed[DM_B] > 0) verdict->pass = false;
   if (sound) DM_TRY(judge_arrived(j, verdict));
-  if (sound && !(verdict->pass && verdict->strained)) return judge_nan(j, verdict);
-  if (j->held || is_readable(j)) DM_TRY(judge_elements(j, sound, verdict, &judged));
+  if (sound && !(verdict->pass && verdict->strained)) return multiply_judge_nan(j, verdict);
+  if (j->held || multiply_is_readable(j)) DM_TRY(judge_elements(j, sound, verdict, &judged));
   if (judged || sound) return DM_OK;
   verdict->rows_left_out = j->problem.m; /* nothing is known of any row */
   verdict->rows_checked = 0;
   return DM_OK;
 }
 
-static dm_status judge(dm_job *j, dm_verdict *verdict) {
+static dm_status multiply_judge(dm_job *j, dm_verdict *verdict) {
   bool sound;
   dm_run_phase(j->run, "verifying", DM_SYNC_PATIENCE);
   if (j->from_files) {
-    DM_TRY(deliver(j));
+    DM_TRY(multiply_deliver(j));
     return judge_files(j, false, verdict);
   }
-  if (j->multiply->scratch) DM_TRY(deliver(j));
-  if (!is_readable(j)) return judge_sums(j, verdict);
+  if (j->multiply->scratch) DM_TRY(multiply_deliver(j));
+  if (!multiply_is_readable(j)) return judge_sums(j, verdict);
   const int64_t *changed = j->product.changed; /* products and verification both saw them */
   if (changed[DM_A] + changed[DM_B] > 0) {
     dm_log_line(&j->run->log, DM_LOG_WARNING,
@@ -253,7 +253,7 @@ static dm_status judge(dm_job *j, dm_verdict *verdict) {
     say_read_again(j, "B has NaN, Inf, extreme exponents or unlike rows");
     return judge_files(j, false, verdict);
   }
-  if (!verdict->strained) return judge_nan(j, verdict);
+  if (!verdict->strained) return multiply_judge_nan(j, verdict);
   say_read_again(j, "there are NaN, Inf or extreme exponents");
   return judge_files(j, true, verdict);
 }
@@ -267,12 +267,12 @@ static dm_status read_back(dm_job *j) {
   return DM_OK;
 }
 
-static dm_status commit(dm_job *j, const dm_verdict *verdict) {
+static dm_status multiply_commit(dm_job *j, const dm_verdict *verdict) {
   dm_status status = DM_OK;
   dm_run_phase(j->run, "committing C", DM_SYNC_PATIENCE);
   DM_TRY(dm_comm_agree(j->run->world, inputs_unchanged(j)));
   if (dm_job_in_memory(j, DM_C)) {
-    DM_TRY(deliver(j));
+    DM_TRY(multiply_deliver(j));
     return dm_distributed_correlate(j->run, &j->memory[DM_C], &j->problem);
   }
   DM_TRY(read_back(j));
@@ -280,7 +280,7 @@ static dm_status commit(dm_job *j, const dm_verdict *verdict) {
     dm_attributes *attributes = malloc(sizeof *attributes);
     status = attributes ? dm_provenance_of(j->multiply, &j->setup, j->run, verdict, attributes)
                         : dm_fail(DM_E_FIT, "no memory for the provenance");
-    dm_completion completion = {.provenance = attributes, .force = j->multiply->force};
+    dm_output_completion completion = {.provenance = attributes, .force = j->multiply->force};
     bool named = false;
     if (!status) status = dm_checkpoint_intend(j->sink.checkpoint, &completion);
     if (!status)
@@ -315,7 +315,7 @@ static void impose(const dm_job *j, dm_wishes *wishes) {
   wishes->panel = last->kb;
 }
 
-static dm_status plan(dm_job *j) {
+static dm_status multiply_plan(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_engine engine = m->engine;
   dm_problem problem = j->problem;
@@ -362,7 +362,7 @@ static void choose_check(dm_job *j) {
   plan->problem.verify = false;
 }
 
-static dm_status prepare(dm_job *j) {
+static dm_status multiply_prepare(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_run_lap(j->run, &j->outside.start);
   dm_run_phase(j->run, "planning", 1);
@@ -378,7 +378,7 @@ static dm_status prepare(dm_job *j) {
   j->from_files &= !dm_job_replaces_old(j);
   j->problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &j->problem)));
-  DM_TRY(plan(j));
+  DM_TRY(multiply_plan(j));
   choose_check(j);
   DM_TRY(dm_comm_agree(j->run->world, dm_job_reach_memory(j)));
   dm_run_lap(j->run, &j->outside.plan);
@@ -415,7 +415,7 @@ static dm_status open_check(dm_job *j) {
   return DM_OK;
 }
 
-static dm_status bring(dm_job *j) {
+static dm_status multiply_bring(dm_job *j) {
   if (dm_job_is_brought(j, DM_A) || dm_job_is_brought(j, DM_B)) {
     dm_run_phase(j->run, "moving A and B", 1);
     DM_TRY(dm_memory_operands_bring(&j->operands, &j->product.local));
@@ -434,7 +434,7 @@ static dm_status add_held(dm_job *j) {
 }
 
 /* A product that is measured has no tiles to record and no progress of its own. */
-static dm_status measure(dm_job *j, dm_record *record) {
+static dm_status multiply_measure(dm_job *j, dm_record *record) {
   const dm_measurement *m = j->multiply->measurement;
   DM_TRY(open_check(j));
   j->product = (dm_product){.run = j->run, .setup = &j->setup, .check = j->check};
@@ -460,7 +460,7 @@ static dm_status multiply_matrices(dm_job *j) {
   j->product.local.states = &j->states;
   j->product.local.runs = &j->runs;
   dm_run_lap(j->run, &j->outside.open);
-  DM_TRY(bring(j));
+  DM_TRY(multiply_bring(j));
   dm_run_lap(j->run, &j->outside.read);
   DM_TRY(dm_product_run(&j->product));
   double counted = 0.0; /* counted by the product */
@@ -483,7 +483,7 @@ static dm_phases phases_of(const dm_job *j) {
   return all;
 }
 
-static dm_status report(dm_job *j, const dm_verdict *verdict, dm_record *record) {
+static dm_status multiply_report(dm_job *j, const dm_verdict *verdict, dm_record *record) {
   dm_phases mean, worst;
   int64_t counts[2] = {dm_file_queue_unpacked(j->ahead), dm_dataset_source_calls(&j->source)};
   j->product.local.phases = phases_of(j);
@@ -522,7 +522,7 @@ static dm_status report_done(const dm_job *j, dm_record *record) {
 }
 
 /* Keeps the wrong result for inspection, under its .part name. */
-static dm_status stop(dm_job *j) {
+static dm_status multiply_stop(dm_job *j) {
   const char *out = j->multiply->out.file;
   j->keep_part = true;
   return dm_hint(dm_verdict_status(&j->verdict, out, false),
@@ -535,7 +535,7 @@ static dm_status repair_memory(dm_job *j) {
   const bool repairs = j->multiply->on_corruption == DM_ON_CORRUPTION_REPAIR;
   const bool again = repairs && j->held && j->repair->round == 0;
   dm_verify verify;
-  if (repairs && is_readable(j)) {
+  if (repairs && multiply_is_readable(j)) {
     DM_TRY(files_of(j, &verify));
     return dm_repair_try(j, &verify, j->repair, &j->again);
   }
@@ -557,13 +557,13 @@ static dm_status repair_memory(dm_job *j) {
 
 /* A result that must not be published is an error. */
 static dm_status judge_or_repair(dm_job *j) {
-  DM_TRY(judge(j, &j->verdict));
+  DM_TRY(multiply_judge(j, &j->verdict));
   DM_TRY(in_range(j, &j->verdict));
   j->verdict.repaired = j->repair->tiles;
   if (j->verdict.pass) return DM_OK;
   if (dm_job_in_memory(j, DM_C)) return repair_memory(j);
   if (j->multiply->on_corruption == DM_ON_CORRUPTION_WARN) return DM_OK;
-  if (j->multiply->on_corruption == DM_ON_CORRUPTION_STOP) return stop(j);
+  if (j->multiply->on_corruption == DM_ON_CORRUPTION_STOP) return multiply_stop(j);
   dm_verify verify;
   DM_TRY(files_of(j, &verify));
   dm_status status = dm_repair_try(j, &verify, j->repair, &j->again);
@@ -575,10 +575,10 @@ static dm_status judge_or_repair(dm_job *j) {
 
 dm_status dm_job_work(dm_job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
-  DM_TRY(prepare(j));
+  DM_TRY(multiply_prepare(j));
   if (j->sink.checkpoint && dm_checkpoint_is_done(j->sink.checkpoint))
     return report_done(j, record);
-  if (m->measurement) return measure(j, record);
+  if (m->measurement) return multiply_measure(j, record);
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;
   dm_status failed = verdict ? judge_or_repair(j) : in_range(j, NULL);
@@ -587,10 +587,10 @@ dm_status dm_job_work(dm_job *j, dm_record *record) {
   dm_run_lap(j->run, &j->outside.verify);
   const bool pass = !verdict || verdict->pass;
   if (verdict && pass) dm_tile_reach_all(&j->states, DM_TILE_CHECKED);
-  if (!failed) DM_TRY(commit(j, verdict));
+  if (!failed) DM_TRY(multiply_commit(j, verdict));
   j->judged = verdict != NULL;
   dm_run_lap(j->run, &j->outside.commit);
-  dm_status reported = report(j, verdict, record);
+  dm_status reported = multiply_report(j, verdict, record);
   return dm_status_first(failed, reported);
 }
 
@@ -599,7 +599,7 @@ dm_status dm_job_plan(dm_job *j, dm_record *record) {
   DM_TRY(dm_job_describe_memory(j));
   dm_job_set_ends(j);
   j->problem.verify = j->multiply->verify;
-  DM_TRY(plan(j));
+  DM_TRY(multiply_plan(j));
   DM_TRY(dm_comm_agree(j->run->world, dm_job_reach_memory(j)));
   if (record) dm_setup_record(&j->setup, j->run, record);
   return DM_OK;

@@ -19,7 +19,7 @@
 #include "product/verify.h"
 
 /* Ends a round: what is good is kept, the rest is computed again. */
-static dm_status repeat(void) {
+static dm_status multiply_repeat(void) {
   dm_status status = dm_fail(DM_E_CORRUPT, "parts of C are computed again");
   status->agreed = true;
   return status;
@@ -39,7 +39,7 @@ static dm_status end_early(dm_job *j, dm_status status) {
 }
 
 /* The status of a C that has its name. */
-static dm_status outcome_of(const dm_job *j) {
+static dm_status multiply_outcome_of(const dm_job *j) {
   const dm_multiply *m = j->multiply;
   const char *name = m->in_memory[DM_C] ? "C" : m->out.file;
   if (j->verdict.pass) return dm_verdict_status(&j->verdict, name, m->allow_unchecked);
@@ -65,7 +65,7 @@ typedef struct unfit {
   int moduli;
 } unfit;
 
-static void close_memory(dm_job *j) {
+static void multiply_close_memory(dm_job *j) {
   for (int x = 0; x < 4; x++)
     if (j->multiply->in_memory[x]) dm_distributed_close(&j->memory[x]);
 }
@@ -92,7 +92,7 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   dm_progress_end(&j->progress);
   dm_file_queue_close(j->sink.behind);
   status = dm_status_first(status, dm_output_close(j->sink.output));
-  if (*end == ROUND_IS_WRONG && !status) status = repeat();
+  if (*end == ROUND_IS_WRONG && !status) status = multiply_repeat();
   status = dm_checkpoint_close(j->sink.checkpoint, status, j->keep_part);
   if (status && status->agreed && j->product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
   *why = (unfit){*end == ROUND_IS_UNFIT, j->setup.plan.problem.compute,
@@ -108,13 +108,13 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   dm_reader_close(j->source.inputs[DM_B].reader);
   dm_reader_close(j->old);
   dm_freivalds_free(j->check);
-  close_memory(j);
+  multiply_close_memory(j);
   dm_tile_states_close(&j->states);
   if (status && status->code == DM_E_DEVICE)
     dm_setup_discard(&j->setup);
   else
     dm_setup_close(&j->setup);
-  if (!status && j->judged) status = outcome_of(j);
+  if (!status && j->judged) status = multiply_outcome_of(j);
   return status;
 }
 
@@ -127,7 +127,7 @@ static dm_status only_plan(dm_run *run, const dm_multiply *multiply, dm_record *
   dm_status status = dm_job_plan(j, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
   if (!status && forecast) *forecast = j->setup.plan.forecast;
-  close_memory(j);
+  multiply_close_memory(j);
   dm_setup_close(&j->setup);
   return status;
 }

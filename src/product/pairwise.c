@@ -19,12 +19,12 @@
 /* A product: what is read in place of the values of its factors. */
 static const struct {
   dm_role left, right;
-} factors[FACTORS] = {[COUNTS] = {DM_ROLE_PRESENT, DM_ROLE_PRESENT},
-                      [PRODUCTS] = {DM_ROLE_VALUES, DM_ROLE_VALUES},
-                      [SUMS] = {DM_ROLE_VALUES, DM_ROLE_PRESENT},
-                      [SQUARES] = {DM_ROLE_SQUARES, DM_ROLE_PRESENT},
-                      [OTHER_SUMS] = {DM_ROLE_PRESENT, DM_ROLE_VALUES},
-                      [OTHER_SQUARES] = {DM_ROLE_PRESENT, DM_ROLE_SQUARES}};
+} pairwise_factors[PAIRWISE_FACTORS] = {[COUNTS] = {DM_ROLE_PRESENT, DM_ROLE_PRESENT},
+                                        [PAIRWISE_PRODUCTS] = {DM_ROLE_VALUES, DM_ROLE_VALUES},
+                                        [PAIRWISE_SUMS] = {DM_ROLE_VALUES, DM_ROLE_PRESENT},
+                                        [PAIRWISE_SQUARES] = {DM_ROLE_SQUARES, DM_ROLE_PRESENT},
+                                        [OTHER_SUMS] = {DM_ROLE_PRESENT, DM_ROLE_VALUES},
+                                        [OTHER_SQUARES] = {DM_ROLE_PRESENT, DM_ROLE_SQUARES}};
 
 /* ---- the products ---- */
 
@@ -122,9 +122,9 @@ static dm_status multiply_roles(pairwise *p, int which) {
   dm_equation *e = &job.equation;
   dm_centered_copy copies[2] = {{.room = NULL}, {.room = NULL}};
   const dm_memory_matrix rows = dm_pairwise_in_rows(p, p->rows[which], p->gpu != NULL);
-  const bool same = p->one && factors[which].left == factors[which].right;
-  left.role = factors[which].left;
-  right.role = factors[which].right;
+  const bool same = p->one && pairwise_factors[which].left == pairwise_factors[which].right;
+  left.role = pairwise_factors[which].left;
+  right.role = pairwise_factors[which].right;
   *e = (dm_equation){.op_a = e->op_a,
                      .op_b = e->op_b,
                      .alpha = {1.0, 0.0},
@@ -150,7 +150,7 @@ static dm_status multiply_roles(pairwise *p, int which) {
 /* Of rows of products and, as the last ones, of columns. */
 static int64_t arrays_of(const pairwise *p) {
   if (p->relates) return p->count;
-  return p->one && p->in_memory && p->run->ranks == 1 ? OTHER_SUMS : FACTORS;
+  return p->one && p->in_memory && p->run->ranks == 1 ? OTHER_SUMS : PAIRWISE_FACTORS;
 }
 
 int64_t dm_pairwise_share(const pairwise *p) {
@@ -164,7 +164,7 @@ dm_status dm_pairwise_bytes(const pairwise *p, int64_t *bytes, int64_t *all) {
   return DM_OK;
 }
 
-static dm_status take_rows(pairwise *p) {
+static dm_status pairwise_take_rows(pairwise *p) {
   int64_t bytes, all;
   DM_TRY(dm_pairwise_bytes(p, &bytes, &all));
   const int64_t share = dm_pairwise_share(p);
@@ -181,7 +181,7 @@ static dm_status take_rows(pairwise *p) {
 }
 
 static void free_rows(pairwise *p) {
-  for (int i = 0; i < FACTORS; i++) {
+  for (int i = 0; i < PAIRWISE_FACTORS; i++) {
     if (p->gpu)
       dm_backend_release(p->gpu, DM_DEVICE, p->rows[i]);
     else
@@ -213,7 +213,7 @@ dm_view dm_pairwise_view(const pairwise *p, double *rows, int64_t count, bool on
   return view;
 }
 
-static dm_status copy_rows(const pairwise *p, double *to, double *from, bool to_gpu) {
+static dm_status pairwise_copy_rows(const pairwise *p, double *to, double *from, bool to_gpu) {
   const int64_t count = dm_range_size(p->own);
   dm_event done;
   if (count == 0) return DM_OK;
@@ -232,7 +232,7 @@ static dm_status bring_column(const pairwise *p, int i, double *host) {
   if (!status) status = dm_pairwise_move(p, &of, p->gpu, true, &to);
   dm_distributed_close(&to);
   if (!status && p->gpu)
-    status = dm_comm_agree(p->run->world, copy_rows(p, p->rows[i], host, true));
+    status = dm_comm_agree(p->run->world, pairwise_copy_rows(p, p->rows[i], host, true));
   return status;
 }
 
@@ -251,10 +251,10 @@ static dm_status bring_columns(const pairwise *p) {
 
 /* ---- GPU memory ---- */
 
-enum { SPARE = 8 }; /* a part of the GPU's memory that is left to products */
+enum { PAIRWISE_SPARE = 8 }; /* a part of the GPU's memory that is left to products */
 
 /* Whether two copies of this rank's part of X and its rows of the products fit. */
-static dm_status fits(const pairwise *p, dm_view x, bool *does) {
+static dm_status pairwise_fits(const pairwise *p, dm_view x, bool *does) {
   int64_t bytes, rows, all;
   dm_device device;
   DM_TRY(dm_backend_device(p->gpu, &device));
@@ -264,7 +264,7 @@ static dm_status fits(const pairwise *p, dm_view x, bool *does) {
   const int64_t has = limit > 0 ? dm_min(limit, device.memory_free) : device.memory_free;
   /* Several ranks move factors. */
   *does = !dm_mul_overflows(bytes, p->run->ranks > 1 ? 4 : 2, &all) &&
-          !dm_add_overflows(all, rows, &all) && all <= has - has / SPARE;
+          !dm_add_overflows(all, rows, &all) && all <= has - has / PAIRWISE_SPARE;
   return DM_OK;
 }
 
@@ -285,7 +285,7 @@ static dm_status find_gpu(pairwise *p) {
     return DM_OK;
   DM_TRY(dm_distributed_open(p->run->world, stated, "A", &x));
   dm_status status = dm_distributed_open_backend(p->run, &p->multiply->engine, &x, "A", &p->gpu);
-  if (!status && p->gpu) status = fits(p, x.local, &does);
+  if (!status && p->gpu) status = pairwise_fits(p, x.local, &does);
   dm_distributed_close(&x);
   int64_t lacks = !does;
   DM_TRY(dm_comm_agree(p->run->world, status));
@@ -298,20 +298,20 @@ static dm_status find_gpu(pairwise *p) {
 /* ---- rows of products ---- */
 
 /* Relationships have no sums of their own; |z|^2 of each sample takes the place of squares. */
-static void set_squares(const pairwise *p, int64_t first, dm_view views[FACTORS]) {
+static void set_squares(const pairwise *p, int64_t first, dm_view views[PAIRWISE_FACTORS]) {
   static const double none = 0.0;
   const dm_view zero = {.base = (void *)(uintptr_t)&none, .dtype = DM_F64, .space = DM_HOST};
-  for (int i = SUMS; i < FACTORS; i++) views[i] = zero;
+  for (int i = PAIRWISE_SUMS; i < PAIRWISE_FACTORS; i++) views[i] = zero;
   if (!p->diagonal) return;
-  views[SQUARES].base = p->diagonal + first;
-  views[SQUARES].row_stride = 1;
+  views[PAIRWISE_SQUARES].base = p->diagonal + first;
+  views[PAIRWISE_SQUARES].row_stride = 1;
   views[OTHER_SQUARES].base = p->diagonal;
   views[OTHER_SQUARES].col_stride = 1;
 }
 
 dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t count) {
-  dm_view views[FACTORS] = {{.base = NULL}};
-  for (int i = 0; i < FACTORS; i++) {
+  dm_view views[PAIRWISE_FACTORS] = {{.base = NULL}};
+  for (int i = 0; i < PAIRWISE_FACTORS; i++) {
     if (p->rows[i])
       views[i] = dm_pairwise_view(p, p->rows[i] + at * p->n, count, p->gpu != NULL);
     else if (i >= OTHER_SUMS && p->rows[dm_pairwise_column_of(i)]) /* one rank has all */
@@ -323,9 +323,9 @@ dm_pairs dm_pairwise_pairs(const pairwise *p, int64_t first, int64_t at, int64_t
   return (dm_pairs){.first = first,
                     .one = p->one,
                     .counts = views[COUNTS],
-                    .products = views[PRODUCTS],
-                    .sums = {views[SUMS], views[OTHER_SUMS]},
-                    .squares = {views[SQUARES], views[OTHER_SQUARES]},
+                    .products = views[PAIRWISE_PRODUCTS],
+                    .sums = {views[PAIRWISE_SUMS], views[OTHER_SUMS]},
+                    .squares = {views[PAIRWISE_SQUARES], views[OTHER_SQUARES]},
                     .exponents = {p->exponents[0] + first, p->exponents[1]}};
 }
 
@@ -347,13 +347,13 @@ static void set_form(pairwise *p) {
 static dm_status take_diagonal(pairwise *p) {
   DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(dm_max(1, p->n), &p->diagonal)));
   for (int64_t i = p->own.begin; i < p->own.end; i++)
-    p->diagonal[i] = p->rows[PRODUCTS][(i - p->own.begin) * p->n + i];
+    p->diagonal[i] = p->rows[PAIRWISE_PRODUCTS][(i - p->own.begin) * p->n + i];
   return dm_comm_sum_f64(p->run->world, p->diagonal, p->n);
 }
 
-static dm_status multiply_all(pairwise *p) {
+static dm_status pairwise_multiply_all(pairwise *p) {
   const double start = dm_now();
-  if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, take_rows(p)));
+  if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, pairwise_take_rows(p)));
   for (int i = 0; i < p->count; i++) DM_TRY(multiply_roles(p, i));
   p->multiplied = dm_now() - start;
   if (p->relates && p->in_memory) DM_TRY(take_diagonal(p));
@@ -369,7 +369,7 @@ dm_status dm_pairwise_to_host(pairwise *p) {
   }
   DM_TRY(dm_pairwise_bytes(p, &bytes, &all));
   DM_TRY(dm_buffer_alloc(bytes, &host));
-  dm_status status = copy_rows(p, host, p->rows[COUNTS], false);
+  dm_status status = pairwise_copy_rows(p, host, p->rows[COUNTS], false);
   free_rows(p);
   leave_gpu(p);
   p->rows[COUNTS] = host;
@@ -379,11 +379,11 @@ dm_status dm_pairwise_to_host(pairwise *p) {
 dm_status dm_pairwise_leave_gpu(pairwise *p) {
   free_rows(p);
   leave_gpu(p);
-  return multiply_all(p);
+  return pairwise_multiply_all(p);
 }
 
 /* A stop keeps the products before the one that was under way. */
-static dm_status report_kept(const pairwise *p, dm_status status) {
+static dm_status pairwise_report_kept(const pairwise *p, dm_status status) {
   int kept = 0;
   while (kept < p->count && p->made[kept].at.file[0]) kept++;
   if (status->code != DM_E_STOPPED || kept == 0) return status;
@@ -392,7 +392,7 @@ static dm_status report_kept(const pairwise *p, dm_status status) {
 }
 
 /* The exponents of the lines of A, or B, whose values were multiplied with powers of two. */
-static dm_status set_exponents(pairwise *p, int x) {
+static dm_status pairwise_set_exponents(pairwise *p, int x) {
   const dm_centering *c = p->centering[x];
   const int64_t lines = x == 0 ? p->m : p->n;
   DM_TRY(dm_buffer_table(dm_max(1, lines), &p->exponents[x]));
@@ -425,7 +425,7 @@ static dm_status take_means(pairwise *p, dm_centered *made) {
   p->held[0] = DM_ROLE_VALUES;
   for (int x = 0; x < 2 && !p->gpu; x++) dm_centered_copy_free(&made->copies[x]);
   dm_status status = DM_OK;
-  for (int x = 0; x < 2 && !status; x++) status = set_exponents(p, x);
+  for (int x = 0; x < 2 && !status; x++) status = pairwise_set_exponents(p, x);
   return dm_comm_agree(p->run->world, status);
 }
 
@@ -439,19 +439,19 @@ static dm_status open_present(pairwise *p, dm_centered_copy *copy) {
 }
 
 /* Whether B is A, and its lines are those of A. */
-static bool is_one(const dm_multiply *m) {
+static bool pairwise_is_one(const dm_multiply *m) {
   const dm_equation *e = &m->equation;
   const bool files = !m->in_memory[DM_A] && !m->in_memory[DM_B];
   return e->symmetric || (files && dm_dataset_is_same(&m->a, &m->b) &&
                           e->standard[0].center == e->standard[1].center);
 }
 
-static void describe(pairwise *p, const dm_multiply *m) {
+static void pairwise_describe(pairwise *p, const dm_multiply *m) {
   const dm_equation *e = &m->equation;
   const bool rows[2] = {e->op_a == DM_OP_N, e->op_b != DM_OP_N}; /* are lines */
   p->relates = e->standard[0].relates;
-  p->one = is_one(m);
-  p->count = p->relates ? SUMS : p->one ? OTHER_SUMS : FACTORS;
+  p->one = pairwise_is_one(m);
+  p->count = p->relates ? PAIRWISE_SUMS : p->one ? OTHER_SUMS : PAIRWISE_FACTORS;
   p->m = rows[0] ? m->a.rows : m->a.cols;
   p->n = rows[1] ? m->b.rows : m->b.cols;
   p->k = rows[0] ? m->a.cols : m->a.rows;
@@ -475,7 +475,7 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   dm_centered_copy present = {.room = NULL};
   DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(1, &own)));
   *own = *m;
-  describe(p, m);
+  pairwise_describe(p, m);
   p->process_bytes = dm_setup_process_bytes(
       dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1, dm_kept_bytes(&p->run->kept));
   const dm_dtype type =
@@ -490,11 +490,11 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   if (!status) status = find_gpu(p);
   if (!status) status = take_means(p, &made);
   if (!status) status = open_present(p, &present);
-  if (!status) status = multiply_all(p);
+  if (!status) status = pairwise_multiply_all(p);
   if (!status) status = work(p);
   /* With checkpoints an interrupted run resumes from the products that it has made. */
   if (status && p->multiply->checkpoint)
-    status = report_kept(p, status);
+    status = pairwise_report_kept(p, status);
   else if (status)
     dm_pairwise_remove_all(p);
   free_all(p, &made, &present);

@@ -15,13 +15,13 @@
 #include "product/pairwise_impl.h"
 
 enum {
-  LANES = 8,       /* sums that a loop adds to */
-  PANEL = 1024,    /* observations that are read together, at most */
-  ROOM = 32 << 20, /* bytes of them */
-  PAIRS = 64,      /* of a thread's turn */
-  SAMPLED = 4096,  /* pairs, at most, and ... */
-  LEAST = 16,      /* ... at least, as elements of pairs: */
-  TERMS = 1 << 25,
+  PAIRWISE_LANES = 8,       /* sums that a loop adds to */
+  PANEL = 1024,             /* observations that are read together, at most */
+  PAIRWISE_ROOM = 32 << 20, /* bytes of them */
+  PAIRWISE_PAIRS = 64,      /* of a thread's turn */
+  PAIRWISE_SAMPLED = 4096,  /* pairs, at most, and ... */
+  PAIRWISE_LEAST = 16,      /* ... at least, as elements of pairs: */
+  PAIRWISE_TERMS = 1 << 25,
 };
 
 /* What is known of a pair while observations are passed. */
@@ -104,14 +104,14 @@ static dm_status bring_memory(again *a, int x) {
   return status;
 }
 
-static dm_status open_file(const dm_dataset *set, dm_reader **reader) {
+static dm_status pairwise_open_file(const dm_dataset *set, dm_reader **reader) {
   dm_dataset read = *set;
   read.centering = NULL;
   read.meaning.missing = DM_MISSING_NAN;
   return dm_reader_open(&read, DM_DTYPE_NONE, reader);
 }
 
-static dm_status open_observed(again *a, int x) {
+static dm_status pairwise_open_observed(again *a, int x) {
   const dm_multiply *m = a->p->multiply;
   const dm_dataset *set = x == 0 ? &m->a : &m->b;
   const bool in_memory = m->in_memory[x] && !set->memory.base;
@@ -121,7 +121,7 @@ static dm_status open_observed(again *a, int x) {
   o->turned = dm_standard_lines(&m->equation.standard[x]) == DM_ROW_LINES;
   dm_status status = in_memory
                          ? dm_buffer_alloc(dm_max(1, dm_range_size(a->own) * o->lines) * 8, &memory)
-                         : open_file(set, &o->reader);
+                         : pairwise_open_file(set, &o->reader);
   o->memory = memory;
   DM_TRY(dm_comm_agree(a->p->run->world, status));
   return in_memory ? bring_memory(a, x) : DM_OK;
@@ -150,7 +150,7 @@ static bool has_both(double x, double y) {
   return (x == x) & (y == y);
 }
 
-static void find_extremes(const double *x, const double *y, int64_t rows, passed *of) {
+static void pairwise_find_extremes(const double *x, const double *y, int64_t rows, passed *of) {
   for (int64_t i = 0; i < rows; i++) {
     if (!has_both(x[i], y[i])) continue;
     of->count += 1.0;
@@ -161,9 +161,9 @@ static void find_extremes(const double *x, const double *y, int64_t rows, passed
   }
 }
 
-static double total(const double lanes[LANES]) {
+static double pairwise_total(const double lanes[PAIRWISE_LANES]) {
   double sum = 0.0;
-  for (int l = 0; l < LANES; l++) sum += lanes[l];
+  for (int l = 0; l < PAIRWISE_LANES; l++) sum += lanes[l];
   return sum;
 }
 
@@ -174,24 +174,24 @@ static void powers_of(int exponent, double by[2]) {
 }
 
 static void add_means(const double *x, const double *y, int64_t rows, passed *of) {
-  double sums[2][LANES] = {{0.0}}, by[2][2];
+  double sums[2][PAIRWISE_LANES] = {{0.0}}, by[2][2];
   for (int s = 0; s < 2; s++) powers_of(of->exponent[s], by[s]);
   for (int64_t i = 0; i < rows; i++) {
     if (!has_both(x[i], y[i])) continue;
-    sums[0][i % LANES] += x[i] * by[0][0] * by[0][1];
-    sums[1][i % LANES] += y[i] * by[1][0] * by[1][1];
+    sums[0][i % PAIRWISE_LANES] += x[i] * by[0][0] * by[0][1];
+    sums[1][i % PAIRWISE_LANES] += y[i] * by[1][0] * by[1][1];
   }
-  for (int s = 0; s < 2; s++) of->sum[s] += total(sums[s]);
+  for (int s = 0; s < 2; s++) of->sum[s] += pairwise_total(sums[s]);
 }
 
-static void add_squares(const double *x, const double *y, int64_t rows, passed *of) {
-  double sums[5][LANES] = {{0.0}}, by[2][2];
+static void pairwise_add_squares(const double *x, const double *y, int64_t rows, passed *of) {
+  double sums[5][PAIRWISE_LANES] = {{0.0}}, by[2][2];
   for (int s = 0; s < 2; s++) powers_of(of->exponent[s], by[s]);
   for (int64_t i = 0; i < rows; i++) {
     if (!has_both(x[i], y[i])) continue;
     const double dx = x[i] * by[0][0] * by[0][1] - of->mean[0];
     const double dy = y[i] * by[1][0] * by[1][1] - of->mean[1];
-    const int l = (int)(i % LANES);
+    const int l = (int)(i % PAIRWISE_LANES);
     sums[0][l] += dx;
     sums[1][l] += dy;
     sums[2][l] += dx * dx;
@@ -199,29 +199,29 @@ static void add_squares(const double *x, const double *y, int64_t rows, passed *
     sums[4][l] += dx * dy;
   }
   for (int s = 0; s < 2; s++) {
-    of->sum[s] += total(sums[s]);
-    of->squares[s] += total(sums[2 + s]);
+    of->sum[s] += pairwise_total(sums[s]);
+    of->squares[s] += pairwise_total(sums[2 + s]);
   }
-  of->product += total(sums[4]);
+  of->product += pairwise_total(sums[4]);
 }
 
 static void pass_pairs(void *context, int64_t turn) {
   static void (*const add[])(const double *, const double *, int64_t,
-                             passed *) = {find_extremes, add_means, add_squares};
+                             passed *) = {pairwise_find_extremes, add_means, pairwise_add_squares};
   const again *a = context;
-  const int64_t end = dm_min(a->list->count, (turn + 1) * PAIRS);
-  for (int64_t i = turn * PAIRS; i < end; i++) {
+  const int64_t end = dm_min(a->list->count, (turn + 1) * PAIRWISE_PAIRS);
+  for (int64_t i = turn * PAIRWISE_PAIRS; i < end; i++) {
     const dm_pair_again *pair = &a->list->list[i];
     add[a->pass](a->lines[0] + pair->row * a->height,
                  a->lines[a->sides - 1] + pair->col * a->height, a->rows, &a->passed[i]);
   }
 }
 
-static dm_status pass_all(again *a, dm_crew *crew) {
+static dm_status pairwise_pass_all(again *a, dm_crew *crew) {
   for (int64_t first = a->own.begin; first < a->own.end; first += a->height) {
     a->rows = dm_min(a->height, a->own.end - first);
     for (int x = 0; x < a->sides; x++) DM_TRY(read_panel(a, x, first));
-    dm_crew_run(crew, pass_pairs, a, dm_ceil_div(a->list->count, PAIRS));
+    dm_crew_run(crew, pass_pairs, a, dm_ceil_div(a->list->count, PAIRWISE_PAIRS));
     DM_TRY(dm_run_beat(a->p->run));
   }
   return DM_OK;
@@ -230,7 +230,7 @@ static dm_status pass_all(again *a, dm_crew *crew) {
 /* ---- what the ranks have together ---- */
 
 /* Adds COUNT numbers of each pair at OFFSET; with MOST their largest. */
-static dm_status join(const again *a, size_t offset, int count, bool most) {
+static dm_status pairwise_join(const again *a, size_t offset, int count, bool most) {
   const dm_comm *world = a->p->run->world;
   double *numbers;
   dm_status status = dm_buffer_table(dm_max(1, a->list->count * count), &numbers);
@@ -245,11 +245,11 @@ static dm_status join(const again *a, size_t offset, int count, bool most) {
 }
 
 /* After the first pass: the power of two of each line that makes its elements at most 1. */
-static dm_status join_extremes(const again *a) {
+static dm_status pairwise_join_extremes(const again *a) {
   for (int64_t i = 0; i < a->list->count; i++)
     for (int s = 0; s < 2; s++) a->passed[i].low[s] = -a->passed[i].low[s];
-  DM_TRY(join(a, offsetof(passed, count), 1, false));
-  DM_TRY(join(a, offsetof(passed, low), 4, true));
+  DM_TRY(pairwise_join(a, offsetof(passed, count), 1, false));
+  DM_TRY(pairwise_join(a, offsetof(passed, low), 4, true));
   for (int64_t i = 0; i < a->list->count; i++)
     for (int s = 0; s < 2; s++) {
       passed *of = &a->passed[i];
@@ -262,7 +262,7 @@ static dm_status join_extremes(const again *a) {
 }
 
 static dm_status join_means(const again *a) {
-  DM_TRY(join(a, offsetof(passed, sum), 2, false));
+  DM_TRY(pairwise_join(a, offsetof(passed, sum), 2, false));
   for (int64_t i = 0; i < a->list->count; i++)
     for (int s = 0; s < 2; s++) {
       passed *of = &a->passed[i];
@@ -274,7 +274,7 @@ static dm_status join_means(const again *a) {
 
 /* Lines without a difference are exactly so. */
 static dm_status join_squares(const again *a) {
-  DM_TRY(join(a, offsetof(passed, sum), 5, false));
+  DM_TRY(pairwise_join(a, offsetof(passed, sum), 5, false));
   for (int64_t i = 0; i < a->list->count; i++) {
     const passed *of = &a->passed[i];
     dm_pair pair = {.count = of->count, .product = of->product};
@@ -291,33 +291,34 @@ static dm_status join_squares(const again *a) {
 }
 
 static dm_status three_passes(again *a, dm_crew *crew) {
-  static dm_status (*const joins[])(const again *) = {join_extremes, join_means, join_squares};
+  static dm_status (*const joins[])(const again *) = {pairwise_join_extremes, join_means,
+                                                      join_squares};
   for (int64_t i = 0; i < a->list->count; i++)
     a->passed[i] = (passed){.low = {(double)INFINITY, (double)INFINITY},
                             .high = {-(double)INFINITY, -(double)INFINITY}};
   for (a->pass = 0; a->pass < 3; a->pass++) {
-    DM_TRY(dm_comm_agree(a->p->run->world, pass_all(a, crew)));
+    DM_TRY(dm_comm_agree(a->p->run->world, pairwise_pass_all(a, crew)));
     DM_TRY(joins[a->pass](a));
   }
   return DM_OK;
 }
 
-static dm_status open_all(again *a, dm_crew **crew) {
+static dm_status pairwise_open_all(again *a, dm_crew **crew) {
   const pairwise *p = a->p;
   const int64_t lines = dm_max(p->m, p->n);
-  a->height = dm_max(1, dm_min(PANEL, ROOM / (24 * lines)));
+  a->height = dm_max(1, dm_min(PANEL, PAIRWISE_ROOM / (24 * lines)));
   dm_status status = dm_buffer_table(a->height * lines, &a->read);
   if (!status) status = dm_buffer_table(a->height * p->m, &a->lines[0]);
   if (!status && a->sides == 2) status = dm_buffer_table(a->height * p->n, &a->lines[1]);
   if (!status) status = dm_buffer_table(dm_max(1, a->list->count), &a->passed);
   if (!status) status = dm_crew_new(p->run->cores.threads, crew);
   DM_TRY(dm_comm_agree(p->run->world, status));
-  for (int x = 0; x < a->sides; x++) DM_TRY(open_observed(a, x));
+  for (int x = 0; x < a->sides; x++) DM_TRY(pairwise_open_observed(a, x));
   return DM_OK;
 }
 
 /* Collective: takes the sums of LIST, the same on all ranks. */
-static dm_status take_sums(pairwise *p, dm_pair_list *list) {
+static dm_status pairwise_take_sums(pairwise *p, dm_pair_list *list) {
   again a = {.p = p,
              .sides = p->one ? 1 : 2,
              .own = dm_split(p->k, p->run->ranks, p->run->rank, 1),
@@ -325,7 +326,7 @@ static dm_status take_sums(pairwise *p, dm_pair_list *list) {
   dm_crew *crew = NULL;
   if (list->count == 0) return DM_OK;
   dm_run_phase(p->run, "comparing pairs", 1);
-  dm_status status = open_all(&a, &crew);
+  dm_status status = pairwise_open_all(&a, &crew);
   if (!status) status = three_passes(&a, crew);
   dm_crew_free(crew);
   for (int x = 0; x < 2; x++) {
@@ -341,7 +342,7 @@ static dm_status take_sums(pairwise *p, dm_pair_list *list) {
 
 /* ---- which pairs ---- */
 
-static dm_status append(dm_pair_list *list, int64_t *room, int64_t row, int64_t col) {
+static dm_status pairwise_append(dm_pair_list *list, int64_t *room, int64_t row, int64_t col) {
   if (list->count == *room) {
     const int64_t more = dm_max(1024, 2 * *room);
     dm_pair_again *larger;
@@ -360,7 +361,7 @@ static dm_status find_in_rows(pairwise *p, int64_t row, int64_t count, int64_t *
   for (int64_t i = 0; i < count; i++)
     for (int64_t j = 0; j < p->n; j++) {
       const dm_pair pair = dm_pair_at(&of, i, j);
-      if (dm_pair_is_doubtful(&pair)) DM_TRY(append(&p->doubtful, room, row + i, j));
+      if (dm_pair_is_doubtful(&pair)) DM_TRY(pairwise_append(&p->doubtful, room, row + i, j));
     }
   for (int64_t s = 0; s < p->sample.count; s++) {
     dm_pair_again *one = &p->sample.list[s];
@@ -372,7 +373,7 @@ static dm_status find_in_rows(pairwise *p, int64_t row, int64_t count, int64_t *
 
 /* The doubtful pairs of this rank's rows. */
 static dm_status find_doubtful(pairwise *p) {
-  const int64_t height = dm_max(1, ROOM / (8 * FACTORS * dm_max(1, p->n)));
+  const int64_t height = dm_max(1, PAIRWISE_ROOM / (8 * PAIRWISE_FACTORS * dm_max(1, p->n)));
   int64_t room = 0;
   dm_status status = p->in_memory ? DM_OK : dm_pairwise_open_readers(p);
   for (int64_t row = p->own.begin; row < p->own.end && !status; row += height) {
@@ -395,13 +396,14 @@ static dm_status append_sample(pairwise *p) {
   const uint64_t seed = p->verdict.seed;
   int64_t all, room = 0;
   if (dm_mul_overflows(p->m, p->n, &all)) all = INT64_MAX;
-  const int64_t most = dm_min(SAMPLED, dm_max(LEAST, TERMS / dm_max(1, p->k)));
+  const int64_t most =
+      dm_min(PAIRWISE_SAMPLED, dm_max(PAIRWISE_LEAST, PAIRWISE_TERMS / dm_max(1, p->k)));
   for (int64_t i = 0; i < dm_min(all, most); i++) {
     const uint64_t drawn = dm_mix(seed + (uint64_t)i);
     const int64_t row = (int64_t)(drawn % (uint64_t)p->m);
     const int64_t col = (int64_t)((drawn >> 32) % (uint64_t)p->n);
-    DM_TRY(all <= most ? append(&p->sample, &room, i / p->n, i % p->n)
-                       : append(&p->sample, &room, row, col));
+    DM_TRY(all <= most ? pairwise_append(&p->sample, &room, i / p->n, i % p->n)
+                       : pairwise_append(&p->sample, &room, row, col));
   }
   if (all > most)
     qsort(p->sample.list, (size_t)p->sample.count, sizeof *p->sample.list, compare_places);
@@ -420,7 +422,7 @@ static dm_status draw_sample(pairwise *p) {
 }
 
 /* Collective: all ranks' doubtful pairs, then the sample. */
-static dm_status gather(const pairwise *p, int64_t *first, dm_pair_list *all) {
+static dm_status pairwise_gather(const pairwise *p, int64_t *first, dm_pair_list *all) {
   const dm_comm *world = p->run->world;
   int64_t *counts, *places, total = 0;
   dm_status status = dm_buffer_table(p->run->ranks, &counts);
@@ -455,8 +457,8 @@ dm_status dm_pairwise_take_again(pairwise *p) {
   int64_t first = 0;
   if (p->multiply->verify) DM_TRY(draw_sample(p));
   DM_TRY(dm_comm_agree(p->run->world, find_doubtful(p)));
-  dm_status status = gather(p, &first, &all);
-  if (!status) status = take_sums(p, &all);
+  dm_status status = pairwise_gather(p, &first, &all);
+  if (!status) status = pairwise_take_sums(p, &all);
   if (!status && p->doubtful.count > 0)
     memcpy(p->doubtful.list, all.list + first, (size_t)p->doubtful.count * sizeof *all.list);
   if (!status && p->sample.count > 0)

@@ -13,10 +13,10 @@
 #include "product/pairwise_impl.h"
 
 /* As in dm_output_endings. */
-static const char *const endings[FACTORS] = {
-    [COUNTS] = ".damier-pair-n",     [PRODUCTS] = ".damier-pair-p",
-    [SUMS] = ".damier-pair-s",       [SQUARES] = ".damier-pair-q",
-    [OTHER_SUMS] = ".damier-pair-t", [OTHER_SQUARES] = ".damier-pair-r"};
+static const char *const pairwise_endings[PAIRWISE_FACTORS] = {
+    [COUNTS] = ".damier-pair-n",        [PAIRWISE_PRODUCTS] = ".damier-pair-p",
+    [PAIRWISE_SUMS] = ".damier-pair-s", [PAIRWISE_SQUARES] = ".damier-pair-q",
+    [OTHER_SUMS] = ".damier-pair-t",    [OTHER_SQUARES] = ".damier-pair-r"};
 
 /* C.h5 has its counts in C_counts.h5. */
 static dm_status pairwise_name_counts(const pairwise *p, char path[DM_SIBLING_PATH]) {
@@ -36,7 +36,7 @@ static dm_status pairwise_name_product(const pairwise *p, int which, dm_location
   char path[DM_SIBLING_PATH];
   DM_TRY(pairwise_keeps_product(p, which)
              ? pairwise_name_counts(p, path)
-             : dm_file_sibling(&p->multiply->out, endings[which], path));
+             : dm_file_sibling(&p->multiply->out, pairwise_endings[which], path));
   *at = (dm_location){.dataset = "/c"};
   if (strlen(path) >= sizeof at->file) return dm_fail(DM_E_USAGE, "the name of C is too long");
   memcpy(at->file, path, strlen(path) + 1);
@@ -112,7 +112,7 @@ void dm_pairwise_close_readers(pairwise *p) {
 
 /* Of one matrix also the columns with these numbers, as rows. */
 dm_status dm_pairwise_read(pairwise *p, int64_t row, int64_t count) {
-  for (int i = 0; i < (p->relates ? p->count : FACTORS); i++) {
+  for (int i = 0; i < (p->relates ? p->count : PAIRWISE_FACTORS); i++) {
     const bool turned = i >= p->count;
     dm_reader *reader = p->readers[turned ? dm_pairwise_column_of(i) : i];
     if (p->room < count * p->n) {

@@ -94,8 +94,8 @@ static void finish_doubtful(const pairwise *p, dm_view c, int64_t row) {
 
 /* C, or COUNT rows of it from ROW on, which take the place of those of the counts. *DOUBTFUL: sums
  * in GPU memory are. */
-static dm_status finish_rows(const pairwise *p, int64_t row, int64_t count, const dm_view *c,
-                             bool *doubtful) {
+static dm_status pairwise_finish_rows(const pairwise *p, int64_t row, int64_t count,
+                                      const dm_view *c, bool *doubtful) {
   const dm_pairs of = dm_pairwise_pairs(p, row, 0, count);
   const dm_view to = c ? *c : of.counts;
   *doubtful = false;
@@ -106,19 +106,19 @@ static dm_status finish_rows(const pairwise *p, int64_t row, int64_t count, cons
   return DM_OK;
 }
 
-static dm_status bring(void *context, dm_view rows, int64_t row) {
+static dm_status pairwise_bring(void *context, dm_view rows, int64_t row) {
   pairwise *p = context;
   const int64_t first = p->in_memory ? row - p->own.begin : 0;
   bool doubtful;
   if (!p->in_memory) {
     DM_TRY(dm_pairwise_read(p, row, rows.rows));
-    DM_TRY(finish_rows(p, row, rows.rows, NULL, &doubtful));
+    DM_TRY(pairwise_finish_rows(p, row, rows.rows, NULL, &doubtful));
   }
   dm_copy(rows, dm_view_row_major(p->rows[COUNTS] + first * p->n, DM_F64, rows.rows, p->n), false);
   return DM_OK;
 }
 
-static dm_status describe(void *context, const dm_run *run, dm_attributes *list) {
+static dm_status pairwise_finish_describe(void *context, const dm_run *run, dm_attributes *list) {
   const pairwise *p = context;
   list->count = 0;
   DM_TRY(dm_provenance_inputs(list, run, p->multiply, false));
@@ -130,14 +130,14 @@ static dm_status describe(void *context, const dm_run *run, dm_attributes *list)
 }
 
 /* Bytes of a strip of C: two of them, and the rows of the products, have to fit in memory. */
-static int64_t strip_bytes(const pairwise *p, int64_t size) {
-  const int64_t arrays = p->in_memory ? 0 : p->relates ? p->count : FACTORS;
+static int64_t pairwise_strip_bytes(const pairwise *p, int64_t size) {
+  const int64_t arrays = p->in_memory ? 0 : p->relates ? p->count : PAIRWISE_FACTORS;
   const int64_t share = dm_pairwise_share(p) - p->process_bytes;
   const int64_t most = share / (2 * size + arrays * (int64_t)sizeof(double)) * size;
   return dm_max(1, most);
 }
 
-static dm_status write_file(pairwise *p) {
+static dm_status pairwise_write_file(pairwise *p) {
   const dm_multiply *m = p->multiply;
   dm_rows_file file = {.out = m->out,
                        .rows = p->m,
@@ -146,10 +146,10 @@ static dm_status write_file(pairwise *p) {
                        .form = m->form,
                        .io_threads = m->engine.io_threads,
                        .write_by = m->engine.write_by,
-                       .strip_bytes = strip_bytes(p, dm_dtype_size(m->equation.type_c)),
+                       .strip_bytes = pairwise_strip_bytes(p, dm_dtype_size(m->equation.type_c)),
                        .force = m->force,
-                       .bring = bring,
-                       .describe = describe,
+                       .bring = pairwise_bring,
+                       .describe = pairwise_finish_describe,
                        .clear = dm_pairwise_remove_products,
                        .context = p};
   dm_status status = dm_output_form_complete(&file.form, file.dtype, p->m, p->n);
@@ -168,19 +168,19 @@ static dm_status finish_there(pairwise *p, bool *done, bool *doubtful) {
   if (!*done) return DM_OK;
   DM_TRY(dm_distributed_open(p->run->world, stated, "C", &c));
   dm_status status = dm_distributed_reach(&c, p->gpu, "C");
-  if (!status) status = finish_rows(p, 0, p->m, &c.local, doubtful);
+  if (!status) status = pairwise_finish_rows(p, 0, p->m, &c.local, doubtful);
   dm_distributed_close(&c);
   return status;
 }
 
 /* This rank's rows of C, in host memory from now on unless a GPU has doubtful ones. */
 static dm_status finish_own(pairwise *p, bool *doubtful) {
-  DM_TRY(finish_rows(p, p->own.begin, dm_range_size(p->own), NULL, doubtful));
+  DM_TRY(pairwise_finish_rows(p, p->own.begin, dm_range_size(p->own), NULL, doubtful));
   return p->gpu && !*doubtful ? dm_pairwise_to_host(p) : DM_OK;
 }
 
 /* Moves C to the caller's memory. */
-static dm_status give(const pairwise *p) {
+static dm_status pairwise_give(const pairwise *p) {
   const dm_memory_matrix rows = dm_pairwise_in_rows(p, p->rows[COUNTS], false);
   dm_distributed to;
   dm_backend *backend = NULL;
@@ -221,7 +221,7 @@ static void report_verdict(const pairwise *p, dm_record *record) {
   dm_record_real(record, "verification.residual", NULL, DM_SHOWN_PLAIN, v->residual);
 }
 
-static void report(const pairwise *p) {
+static void pairwise_report(const pairwise *p) {
   dm_record *record = p->record;
   const dm_multiply *m = p->multiply;
   const dm_verdict *v = &p->verdict;
@@ -260,7 +260,7 @@ static dm_status finish_on_gpus(pairwise *p, bool *finished, bool *done) {
 }
 
 /* Takes doubtful sums again, and compares some others. */
-static dm_status judge(pairwise *p) {
+static dm_status pairwise_judge(pairwise *p) {
   if (!p->relates) DM_TRY(dm_pairwise_take_again(p)); /* sums of which nothing is subtracted */
   compare_sample(p);
   DM_TRY(dm_pairwise_judge(p));
@@ -274,9 +274,9 @@ dm_status dm_pairwise_deliver(pairwise *p) {
   if (finished)
     DM_TRY(dm_pairwise_judge(p));
   else
-    DM_TRY(judge(p));
+    DM_TRY(pairwise_judge(p));
   if (!finished && p->in_memory) DM_TRY(dm_comm_agree(p->run->world, finish_own(p, &doubtful)));
-  if (!done) DM_TRY(p->multiply->in_memory[DM_C] ? give(p) : write_file(p));
-  if (p->record && p->run->rank == 0) report(p);
+  if (!done) DM_TRY(p->multiply->in_memory[DM_C] ? pairwise_give(p) : pairwise_write_file(p));
+  if (p->record && p->run->rank == 0) pairwise_report(p);
   return DM_OK;
 }

@@ -12,7 +12,15 @@
 #include "product/pairwise.h"
 
 /* Of one matrix the last two are the transposes of the two before. */
-enum { COUNTS, PRODUCTS, SUMS, SQUARES, OTHER_SUMS, OTHER_SQUARES, FACTORS };
+enum {
+  COUNTS,
+  PAIRWISE_PRODUCTS,
+  PAIRWISE_SUMS,
+  PAIRWISE_SQUARES,
+  OTHER_SUMS,
+  OTHER_SQUARES,
+  PAIRWISE_FACTORS
+};
 
 /* A pair whose sums were taken again from the elements that both lines have. */
 typedef struct dm_pair_again {
@@ -48,13 +56,14 @@ typedef struct pairwise {
   dm_range own;                /* rows of C of this rank */
   double started, multiplied;  /* MULTIPLIED: seconds */
   int64_t process_bytes;       /* memory of the process beside what a product takes */
-  dm_dataset made[FACTORS];
-  dm_reader *readers[FACTORS];
-  double *rows[FACTORS]; /* some rows of the products, or this rank's; NULL: see OTHER_SUMS */
-  int64_t room;          /* elements of each */
-  dm_pair_list doubtful; /* pairs of this rank's rows, */
-  dm_pair_list sample;   /* and pairs that C is compared with: the same on all ranks */
-  dm_record *record;     /* of dm_pairwise_run; or NULL */
+  dm_dataset made[PAIRWISE_FACTORS];
+  dm_reader *readers[PAIRWISE_FACTORS];
+  double
+      *rows[PAIRWISE_FACTORS]; /* some rows of the products, or this rank's; NULL: see OTHER_SUMS */
+  int64_t room;                /* elements of each */
+  dm_pair_list doubtful;       /* pairs of this rank's rows, */
+  dm_pair_list sample;         /* and pairs that C is compared with: the same on all ranks */
+  dm_record *record;           /* of dm_pairwise_run; or NULL */
   const dm_verify *verify;
   dm_verdict verdict;
 } pairwise;
@@ -87,7 +96,7 @@ dm_status dm_pairwise_move(const pairwise *p, const dm_memory_matrix *stated, dm
 
 /* Of one matrix, array I has the columns of this product as rows. */
 static inline int dm_pairwise_column_of(int i) {
-  return i - OTHER_SUMS + SUMS;
+  return i - OTHER_SUMS + PAIRWISE_SUMS;
 }
 
 /* Collective: the product WHICH that JOB describes, in its file; one that an earlier run has made

@@ -6,7 +6,7 @@
 #include "product/multiply.h"
 #include "product/pairwise_impl.h"
 
-static void note(pairwise *p, int64_t row, double off) {
+static void pairwise_note(pairwise *p, int64_t row, double off) {
   if (off <= p->verdict.residual) return;
   p->verdict.residual = off;
   p->verdict.worst_row = row;
@@ -20,14 +20,14 @@ static void compare_again(pairwise *p, const dm_pair_list *list, dm_view part, i
     for (int64_t j = 0; j < count; j++) {
       if (of[j].col < col || of[j].col >= col + part.cols) continue;
       const double value = *(const double *)dm_view_at(part, i, of[j].col - col);
-      note(p, row + i,
-           dm_pairwise_excess(p, &of[j].of, p->one && of[j].row == of[j].col, value,
-                              p->verify->c.dtype));
+      pairwise_note(p, row + i,
+                    dm_pairwise_excess(p, &of[j].of, p->one && of[j].row == of[j].col, value,
+                                       p->verify->c.dtype));
     }
   }
 }
 
-static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) {
+static dm_status pairwise_compare(void *context, dm_view part, int64_t row, int64_t col) {
   pairwise *p = context;
   const dm_pairs pairs = dm_pairwise_pairs(p, row, row - p->own.begin, part.rows);
   for (int64_t i = 0; i < part.rows; i++)
@@ -39,7 +39,7 @@ static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) 
                              : dm_pairwise_excess(p, &of, dm_pair_is_same(&pairs, i, col + j),
                                                   value, p->verify->c.dtype);
       p->verdict.norm = hypot(p->verdict.norm, isnan(value) ? 0.0 : value);
-      note(p, row + i, off);
+      pairwise_note(p, row + i, off);
     }
   compare_again(p, &p->doubtful, part, row, col);
   compare_again(p, &p->sample, part, row, col);
@@ -48,12 +48,12 @@ static dm_status compare(void *context, dm_view part, int64_t row, int64_t col) 
 
 /* Compares C with the products, and with what was taken again: the sample, and all doubtful pairs.
  */
-static dm_status judge(pairwise *p) {
+static dm_status pairwise_verify_judge(pairwise *p) {
   dm_verdict *v = &p->verdict;
   if (!p->relates) DM_TRY(dm_pairwise_take_again(p));
   v->worst_row = -1;
-  DM_TRY(
-      dm_comm_agree(p->run->world, dm_verify_stream(p->run, p->verify, DM_C, DM_F64, compare, p)));
+  DM_TRY(dm_comm_agree(p->run->world,
+                       dm_verify_stream(p->run, p->verify, DM_C, DM_F64, pairwise_compare, p)));
   return dm_pairwise_judge(p);
 }
 static void report_comparison(const pairwise *p, dm_record *record) {
@@ -99,7 +99,7 @@ dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *e
                      .verify = true,
                      .protect = true};
   m->engine.io_threads = v->io_threads;
-  DM_TRY(dm_pairwise_make(&p, m, judge));
+  DM_TRY(dm_pairwise_make(&p, m, pairwise_verify_judge));
   if (run->rank == 0) report_comparison(&p, record);
   return dm_verdict_status(&p.verdict, v->c.at.file, v->allow_unchecked);
 }

@@ -25,7 +25,8 @@ const char *dm_half_name(dm_half half) {
   return half == DM_LOWER_HALF ? "lower" : half == DM_UPPER_HALF ? "upper" : "both";
 }
 
-static dm_status add_dataset(dm_attributes *list, const char *name, const dm_dataset *dataset) {
+static dm_status provenance_add_dataset(dm_attributes *list, const char *name,
+                                        const dm_dataset *dataset) {
   char at[DM_NAME], shape[DM_SHAPE_TEXT];
   DM_TRY(dm_attributes_add(list, name, "%s", dm_location_name(&dataset->at, at)));
   char about[DM_ATTRIBUTE_NAME];
@@ -60,7 +61,8 @@ static dm_status add_software(dm_attributes *list, const dm_run *run) {
 }
 
 /* RE or RE,IM. %.17g preserves the exact value. */
-static dm_status add_scalar(dm_attributes *list, const char *name, const double value[2]) {
+static dm_status provenance_add_scalar(dm_attributes *list, const char *name,
+                                       const double value[2]) {
   if (value[1] == 0.0) return dm_attributes_add(list, name, "%.17g", value[0]);
   return dm_attributes_add(list, name, "%.17g,%.17g", value[0], value[1]);
 }
@@ -139,8 +141,8 @@ static dm_status add_equation(dm_attributes *list, const dm_multiply *multiply) 
     DM_TRY(dm_attributes_add(list, "triangle", "%s", dm_half_name(equation->half)));
   const bool divides = equation->divided != DM_NO_DIVISION;
   if (divides) DM_TRY(dm_provenance_divide(list, equation->divided));
-  DM_TRY(add_scalar(list, "alpha", divides ? equation->undivided : equation->alpha));
-  return add_scalar(list, "beta", equation->beta);
+  DM_TRY(provenance_add_scalar(list, "alpha", divides ? equation->undivided : equation->alpha));
+  return provenance_add_scalar(list, "beta", equation->beta);
 }
 
 dm_status dm_provenance_arithmetic(dm_attributes *list, const dm_equation *equation,
@@ -178,9 +180,10 @@ static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
 dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_multiply *m,
                                bool reads_c) {
   DM_TRY(add_software(list, run));
-  DM_TRY(add_dataset(list, "a", &m->a));
-  DM_TRY(add_dataset(list, "b", &m->b));
-  if (reads_c && dm_multiply_in_file(m, DM_OLD)) DM_TRY(add_dataset(list, "old_c", &m->c));
+  DM_TRY(provenance_add_dataset(list, "a", &m->a));
+  DM_TRY(provenance_add_dataset(list, "b", &m->b));
+  if (reads_c && dm_multiply_in_file(m, DM_OLD))
+    DM_TRY(provenance_add_dataset(list, "old_c", &m->c));
   DM_TRY(add_missing(list, &m->a.meaning, m->a.dtype));
   DM_TRY(add_relation(list, &m->equation.standard[0]));
   DM_TRY(add_vectors(list, m));

@@ -19,7 +19,7 @@
 #include "product/reduced_impl.h"
 
 enum {
-  SHARE = 4, /* a part of a rank's memory for its rows of a tile, and at most */
+  REDUCED_SHARE = 4, /* a part of a rank's memory for its rows of a tile, and at most */
   DIAGONAL_STEP = 1024,
   TILE_BYTES = 1 << 28,        /* so many: more would only take longer to clear */
   REPRODUCIBLE_BYTES = 1 << 26 /* of a tile, on all ranks together */
@@ -221,8 +221,9 @@ static int64_t reduced_step_of(const reduced *r, int64_t bytes, int ranks) {
 dm_status dm_reduced_choose_step(reduced *r) {
   const dm_problem *p = &r->problem;
   const bool reproducible = r->multiply->engine.wishes.reproducible;
-  r->step = reproducible ? reduced_step_of(r, REPRODUCIBLE_BYTES, 1)
-                         : reduced_step_of(r, dm_min(TILE_BYTES, r->share / SHARE), r->run->ranks);
+  r->step = reproducible
+                ? reduced_step_of(r, REPRODUCIBLE_BYTES, 1)
+                : reduced_step_of(r, dm_min(TILE_BYTES, r->share / REDUCED_SHARE), r->run->ranks);
   if (r->state.step > 0) r->step = r->state.step; /* that of the tiles that are taken */
   DM_TRY(dm_comm_max_i64(r->run->world, &r->step, 1));
   DM_TRY(dm_bytes_of(dm_ceil_div(dm_min(r->step, p->m), r->run->ranks), dm_min(r->step, p->n),
@@ -387,7 +388,7 @@ static dm_status reduced_make(reduced *r, dm_record *record) {
 static dm_status reduced_center(reduced *r, dm_centered *made) {
   dm_multiply *m = r->multiply;
   if (m->equation.distance.kind != DM_NO_DISTANCE)
-    return dm_distances_open(r->run, m, r->share / SHARE, &r->distances);
+    return dm_distances_open(r->run, m, r->share / REDUCED_SHARE, &r->distances);
   if (!dm_multiply_centers(m)) return DM_OK;
   DM_TRY(dm_center_inputs(r->run, m->engine.io_threads, &m->vectors, &m->equation, &m->a, &m->b,
                           made));

@@ -13,7 +13,7 @@
 #include "io/journal.h"
 #include "plan/partition.h"
 
-enum { FIELDS = 6, FEW = 50 /* founders */ };
+enum { FIELDS = 6, RELATIONSHIP_FEW = 50 /* founders */ };
 
 /* A line of a list. */
 typedef struct listed_line {
@@ -284,10 +284,10 @@ static dm_status relation_count_all(const dm_run *run, const dm_dataset *set, dm
 
 static void relation_warn(const dm_run *run, const dm_dataset *set, const dm_relation *r) {
   char name[DM_NAME];
-  if (r->founders < FEW && run->rank == 0)
+  if (r->founders < RELATIONSHIP_FEW && run->rank == 0)
     dm_log_line(&run->log, DM_LOG_WARNING,
                 "%s: allele frequencies come from %lld samples; those of fewer than %d are poor",
-                dm_location_name(&set->at, name), (long long)r->founders, FEW);
+                dm_location_name(&set->at, name), (long long)r->founders, RELATIONSHIP_FEW);
 }
 
 dm_status dm_relation_open(const dm_run *run, const dm_dataset *set, bool all, dm_relation *r) {

@@ -11,7 +11,7 @@
 
 enum { MOST_ROUNDS = 5 }; /* damage at new places each time: the machine cannot be trusted */
 enum { MOST_TOLD = 4 };   /* blocks reported in a line of their own */
-enum { WORDS = 400 };
+enum { REPAIR_WORDS = 400 };
 
 /* ---- wrong blocks ---- */
 
@@ -43,32 +43,32 @@ static const dm_damaged *damage_at(const dm_damage *damage, const dm_damaged *on
 static const double most_memory = 0.25;
 
 /* Groups of block columns, each with its own check. */
-typedef struct groups {
+typedef struct repair_groups {
   int64_t count;
   dm_range *cols;
   dm_freivalds **checks;
   uint8_t *wrong; /* m rows for each group */
-} groups;
+} repair_groups;
 
-static int64_t group_of(const groups *g, dm_range cols) {
+static int64_t repair_group_of(const repair_groups *g, dm_range cols) {
   int64_t at = 0;
   while (at < g->count && g->cols[at].begin != cols.begin) at++;
   return at;
 }
 
-static dm_status list_groups(const dm_plan *plan, groups *g) {
+static dm_status list_groups(const dm_plan *plan, repair_groups *g) {
   const int64_t most = plan->tiles_n * plan->pn;
   DM_TRY(dm_buffer_table(most, &g->cols));
   for (int64_t t = 0; t < dm_plan_tiles(plan); t++)
     for (int j = 0; j < plan->pn; j++) {
       const dm_range cols = dm_plan_cols(plan, t, j);
-      if (dm_range_size(cols) == 0 || group_of(g, cols) < g->count) continue;
+      if (dm_range_size(cols) == 0 || repair_group_of(g, cols) < g->count) continue;
       g->cols[g->count++] = cols;
     }
   return DM_OK;
 }
 
-static bool fits(const dm_run *run, const dm_verify *v, const dm_problem *p, int64_t count) {
+static bool repair_fits(const dm_run *run, const dm_verify *v, const dm_problem *p, int64_t count) {
   const double wide = dm_dtype_is_complex(p->work) ? 2.0 : 1.0;
   const double each =
       (wide + 1.0) * ((double)p->n + DM_CHECK_GROUPS * (double)dm_verify_room(v, p)) +
@@ -79,14 +79,14 @@ static bool fits(const dm_run *run, const dm_verify *v, const dm_problem *p, int
 
 /* Collective: uses a single group if a rank lacks memory, or if one group is enough. */
 static dm_status choose_groups(const dm_run *run, const dm_verify *v, const dm_problem *p,
-                               groups *g) {
-  int64_t one = g->count < 2 || !fits(run, v, p, g->count);
+                               repair_groups *g) {
+  int64_t one = g->count < 2 || !repair_fits(run, v, p, g->count);
   DM_TRY(dm_comm_max_i64(run->world, &one, 1));
   if (one) g->count = 1;
   return DM_OK;
 }
 
-static dm_status open_groups(const dm_verify *v, const dm_problem *p, groups *g) {
+static dm_status open_groups(const dm_verify *v, const dm_problem *p, repair_groups *g) {
   const dm_equation *e = &v->equation;
   DM_TRY(dm_buffer_zeroed(g->count, p->m, (void **)&g->wrong));
   if (g->count < 2) return DM_OK;
@@ -101,7 +101,7 @@ static dm_status open_groups(const dm_verify *v, const dm_problem *p, groups *g)
   return DM_OK;
 }
 
-static void close_groups(groups *g) {
+static void close_groups(repair_groups *g) {
   for (int64_t i = 0; g->checks && i < g->count; i++) dm_freivalds_free(g->checks[i]);
   free(g->checks);
   free(g->wrong);
@@ -109,7 +109,7 @@ static void close_groups(groups *g) {
 }
 
 /* A group whose exponents allow no verdict may be wrong in any row. */
-static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
+static dm_status judge_groups(dm_run *run, const dm_problem *p, repair_groups *g) {
   for (int64_t i = 0; i < g->count; i++) {
     dm_verdict verdict;
     DM_TRY(dm_freivalds_judge(g->checks[i], run->world, &verdict));
@@ -120,7 +120,7 @@ static dm_status judge_groups(dm_run *run, const dm_problem *p, groups *g) {
 
 /* Marks wrong rows by group; if no group explains a wrong row, all groups are suspected. */
 static dm_status separate_columns(dm_run *run, const dm_verify *v, const dm_problem *p,
-                                  const uint8_t *wrong, groups *g) {
+                                  const uint8_t *wrong, repair_groups *g) {
   DM_TRY(choose_groups(run, v, p, g));
   DM_TRY(dm_comm_agree(run->world, open_groups(v, p, g)));
   if (g->checks) {
@@ -144,11 +144,11 @@ static int storing_rank(const dm_plan *plan, int64_t t, int i, int j, int64_t ro
   return dm_plan_rank(plan, i, j, 0);
 }
 
-static dm_status list_block(const dm_plan *plan, const groups *g, int64_t t, int i, int j,
+static dm_status list_block(const dm_plan *plan, const repair_groups *g, int64_t t, int i, int j,
                             dm_damage *damage) {
   dm_damaged one = {.tile = t, .rows = dm_plan_rows(plan, t, i), .cols = dm_plan_cols(plan, t, j)};
   if (dm_range_size(one.cols) == 0) return DM_OK;
-  const int64_t group = g->count > 1 ? group_of(g, one.cols) : 0;
+  const int64_t group = g->count > 1 ? repair_group_of(g, one.cols) : 0;
   const uint8_t *wrong = g->wrong + group * plan->problem.m;
   for (int64_t row = one.rows.begin; row < one.rows.end; row++) {
     if (!wrong[row]) continue;
@@ -160,7 +160,7 @@ static dm_status list_block(const dm_plan *plan, const groups *g, int64_t t, int
   return add_damage(damage, &one);
 }
 
-static dm_status list_blocks(const dm_plan *plan, const groups *g, dm_damage *damage) {
+static dm_status list_blocks(const dm_plan *plan, const repair_groups *g, dm_damage *damage) {
   for (int64_t t = 0; t < dm_plan_tiles(plan); t++)
     for (int i = 0; i < plan->pm; i++)
       for (int j = 0; j < plan->pn; j++) DM_TRY(list_block(plan, g, t, i, j, damage));
@@ -178,8 +178,8 @@ static dm_status judge_twice(dm_run *run, dm_verify *v, const dm_problem *p, dm_
   return DM_OK;
 }
 
-static dm_status find(dm_run *run, dm_verify *v, const dm_plan *plan, groups *g, dm_damage *damage,
-                      dm_verdict *verdict) {
+static dm_status repair_find(dm_run *run, dm_verify *v, const dm_plan *plan, repair_groups *g,
+                             dm_damage *damage, dm_verdict *verdict) {
   const dm_problem *p = &plan->problem;
   dm_status status = dm_buffer_zeroed(p->m, 1, (void **)&v->wrong);
   if (!status) status = list_groups(plan, g);
@@ -197,9 +197,9 @@ static dm_status find(dm_run *run, dm_verify *v, const dm_plan *plan, groups *g,
 static dm_status find_damage(dm_run *run, const dm_verify *verify, const dm_plan *plan,
                              dm_damage *damage, dm_verdict *verdict) {
   dm_verify v = *verify;
-  groups g = {0};
+  repair_groups g = {0};
   *damage = (dm_damage){0};
-  dm_status status = find(run, &v, plan, &g, damage, verdict);
+  dm_status status = repair_find(run, &v, plan, &g, damage, verdict);
   close_groups(&g);
   free(v.wrong);
   if (status) free_damage(damage);
@@ -209,17 +209,19 @@ static dm_status find_damage(dm_run *run, const dm_verify *verify, const dm_plan
 /* ---- what becomes of them ---- */
 
 /* Describes ONE, with details from its rank; the same on all ranks. */
-static dm_status describe(const dm_job *j, const dm_damaged *one, char words[WORDS]) {
+static dm_status repair_describe(const dm_job *j, const dm_damaged *one, char words[REPAIR_WORDS]) {
   const int64_t rows = one->last - one->first + 1;
-  int length = snprintf(words, WORDS, "row%s %lld", rows > 1 ? "s" : "", (long long)one->first);
+  int length =
+      snprintf(words, REPAIR_WORDS, "row%s %lld", rows > 1 ? "s" : "", (long long)one->first);
   if (rows > 1)
-    length += snprintf(words + length, (size_t)(WORDS - length), " to %lld", (long long)one->last);
-  snprintf(words + length, (size_t)(WORDS - length),
+    length +=
+        snprintf(words + length, (size_t)(REPAIR_WORDS - length), " to %lld", (long long)one->last);
+  snprintf(words + length, (size_t)(REPAIR_WORDS - length),
            " of C, columns %lld to %lld, tile %lld of %lld, rank %d (%.100s on %.60s)",
            (long long)one->cols.begin, (long long)one->cols.end - 1, (long long)one->tile + 1,
            (long long)dm_plan_tiles(&j->setup.plan), one->rank, j->setup.device.name,
            dm_comm_host(j->run->world));
-  return dm_comm_broadcast(j->run->world, words, WORDS, one->rank);
+  return dm_comm_broadcast(j->run->world, words, REPAIR_WORDS, one->rank);
 }
 
 static void describe_size(const dm_verdict *verdict, char words[64]) {
@@ -236,11 +238,11 @@ static const dm_damaged *repeated(const dm_repair *repair, const dm_damage *dama
   return repair->round >= MOST_ROUNDS ? &damage->list[0] : NULL;
 }
 
-static dm_status say(const dm_job *j, const dm_damage *damage) {
-  char words[WORDS], size[64];
+static dm_status repair_say(const dm_job *j, const dm_damage *damage) {
+  char words[REPAIR_WORDS], size[64];
   describe_size(&j->verdict, size);
   for (int64_t i = 0; i < dm_min(damage->count, MOST_TOLD); i++) {
-    DM_TRY(describe(j, &damage->list[i], words));
+    DM_TRY(repair_describe(j, &damage->list[i], words));
     dm_log_line(&j->run->log, DM_LOG_WARNING, "wrong and computed again: %s; %s", words, size);
   }
   if (damage->count > MOST_TOLD)
@@ -250,9 +252,9 @@ static dm_status say(const dm_job *j, const dm_damage *damage) {
 }
 
 static dm_status wrong_again(const dm_job *j, const dm_damaged *one) {
-  char words[WORDS], size[64];
+  char words[REPAIR_WORDS], size[64];
   describe_size(&j->verdict, size);
-  DM_TRY(describe(j, one, words));
+  DM_TRY(repair_describe(j, one, words));
   dm_status status = dm_fail(DM_E_CORRUPT, "%s is wrong again after it was computed again: %s; %s",
                              j->sink.checkpoint ? j->multiply->out.file : "C", words, size);
   status->agreed = true;
@@ -276,7 +278,8 @@ static dm_status mark_wrong(dm_job *j, const dm_damage *damage, dm_repair *repai
 }
 
 /* Removes what is wrong from the journal; *good tiles remain. */
-static dm_status give_back(dm_job *j, const dm_damage *damage, dm_repair *repair, int64_t *good) {
+static dm_status repair_give_back(dm_job *j, const dm_damage *damage, dm_repair *repair,
+                                  int64_t *good) {
   if (!j->sink.checkpoint) return mark_wrong(j, damage, repair, good);
   DM_FREED dm_extent *wrong = NULL;
   int64_t tiles = 0;
@@ -299,13 +302,13 @@ static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, b
   const dm_damaged *twice = repeated(repair, damage);
   int64_t good = 0;
   const int64_t before = repair->tiles;
-  DM_TRY(give_back(j, damage, repair, &good));
+  DM_TRY(repair_give_back(j, damage, repair, &good));
   if (twice) {
     repair->tiles = before;
     j->keep_part = good == 0; /* else the journal refers to it */
     return wrong_again(j, twice);
   }
-  DM_TRY(say(j, damage));
+  DM_TRY(repair_say(j, damage));
   *again = true;
   return dm_comm_agree(j->run->world, remember(repair, damage));
 }

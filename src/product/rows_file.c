@@ -9,25 +9,28 @@
 #include "plan/partition.h"
 #include "product/commit.h"
 
-enum { STRIPS = 2, STRIP = 32 << 20 }; /* one is filled while the other is written */
+enum {
+  ROWS_FILE_STRIPS = 2,
+  ROWS_FILE_STRIP = 32 << 20
+}; /* one is filled while the other is written */
 
-typedef struct strip {
+typedef struct rows_file_strip {
   const dm_rows_file *of;
   int64_t row;
   dm_view view;
   void *memory;
   dm_transfer *writing;
-} strip;
+} rows_file_strip;
 
 /* Fills rows of a strip, in the thread that writes them. */
 static dm_status fill_rows(void *context, int64_t first, int64_t count) {
-  const strip *one = context;
+  const rows_file_strip *one = context;
   const dm_rows_file *f = one->of;
   if (!f->fill) return DM_OK;
   return f->fill(f->context, dm_view_sub(one->view, first, 0, count, f->cols), one->row + first);
 }
 
-static dm_status wait_for(dm_run *run, strip *one) {
+static dm_status rows_file_wait_for(dm_run *run, rows_file_strip *one) {
   if (!one->writing) return DM_OK;
   DM_TRY(dm_transfer_wait(one->writing, &run->keepalive));
   one->writing = NULL;
@@ -35,54 +38,57 @@ static dm_status wait_for(dm_run *run, strip *one) {
 }
 
 /* Writes this rank's rows, HEIGHT at a time. */
-static dm_status pass_rows(dm_run *run, const dm_rows_file *f, int64_t height, strip strips[STRIPS],
-                           dm_output *output, dm_file_queue *behind) {
+static dm_status pass_rows(dm_run *run, const dm_rows_file *f, int64_t height,
+                           rows_file_strip strips[ROWS_FILE_STRIPS], dm_output *output,
+                           dm_file_queue *behind) {
   const dm_range rows = dm_split(f->rows, run->ranks, run->rank, 1);
   int turn = 0;
-  for (int64_t row = rows.begin; row < rows.end; row += height, turn = (turn + 1) % STRIPS) {
-    strip *one = &strips[turn];
-    DM_TRY(wait_for(run, one));
+  for (int64_t row = rows.begin; row < rows.end;
+       row += height, turn = (turn + 1) % ROWS_FILE_STRIPS) {
+    rows_file_strip *one = &strips[turn];
+    DM_TRY(rows_file_wait_for(run, one));
     one->row = row;
     one->view = dm_view_row_major(one->memory, f->dtype, dm_min(height, rows.end - row), f->cols);
     if (f->bring) DM_TRY(f->bring(f->context, one->view, row));
     const dm_prepare prepare = {fill_rows, one};
     DM_TRY(dm_file_queue_write(behind, output, row, 0, one->view, prepare, &one->writing));
   }
-  for (int i = 0; i < STRIPS; i++) DM_TRY(wait_for(run, &strips[i]));
+  for (int i = 0; i < ROWS_FILE_STRIPS; i++) DM_TRY(rows_file_wait_for(run, &strips[i]));
   return DM_OK;
 }
 
 static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *output) {
-  strip strips[STRIPS] = {{.of = f}, {.of = f}};
+  rows_file_strip strips[ROWS_FILE_STRIPS] = {{.of = f}, {.of = f}};
   const int64_t most = dm_range_size(dm_split(f->rows, run->ranks, run->rank, 1));
   dm_file_queue *behind = NULL;
   int64_t row_bytes, strip_bytes;
   DM_TRY(dm_bytes_of(f->cols, 1, dm_dtype_size(f->dtype), &row_bytes));
-  const int64_t bytes = f->strip_bytes > 0 ? dm_min(f->strip_bytes, STRIP) : STRIP;
+  const int64_t bytes =
+      f->strip_bytes > 0 ? dm_min(f->strip_bytes, ROWS_FILE_STRIP) : ROWS_FILE_STRIP;
   const int64_t height = dm_max(1, bytes / row_bytes);
   DM_TRY(dm_bytes_of(dm_min(height, dm_max(1, most)), 1, row_bytes, &strip_bytes));
   dm_status status = DM_OK;
-  for (int i = 0; i < STRIPS && !status; i++)
+  for (int i = 0; i < ROWS_FILE_STRIPS && !status; i++)
     status = dm_buffer_alloc(strip_bytes, &strips[i].memory);
   if (!status) status = dm_file_queue_open(dm_run_io_threads(run, f->io_threads), 0, &behind);
   if (!status) status = pass_rows(run, f, height, strips, output, behind);
   dm_file_queue_close(behind);
-  for (int i = 0; i < STRIPS; i++) free(strips[i].memory);
+  for (int i = 0; i < ROWS_FILE_STRIPS; i++) free(strips[i].memory);
   return status;
 }
 
-static dm_status commit(dm_run *run, const dm_rows_file *f, const dm_output_file *file) {
+static dm_status rows_file_commit(dm_run *run, const dm_rows_file *f, const dm_output_file *file) {
   if (run->rank != 0) return DM_OK;
   DM_FREED dm_attributes *attributes = NULL;
   bool named;
   DM_TRY(dm_buffer_table(1, &attributes));
   DM_TRY(f->describe(f->context, run, attributes));
   return dm_commit_file(run, file, &f->form, f->io_threads,
-                        &(dm_completion){.provenance = attributes,
-                                         .unrecorded = true,
-                                         .force = f->force,
-                                         .clear = f->clear,
-                                         .context = f->context},
+                        &(dm_output_completion){.provenance = attributes,
+                                                .unrecorded = true,
+                                                .force = f->force,
+                                                .clear = f->clear,
+                                                .context = f->context},
                         &named);
 }
 
@@ -111,7 +117,7 @@ static void take_up_part(making *m) {
   dm_status_free(status);
 }
 
-static dm_status create(void *context, const dm_keepalive *keepalive) {
+static dm_status rows_file_create(void *context, const dm_keepalive *keepalive) {
   making *m = context;
   const dm_rows_file *f = m->rows;
   (void)keepalive;
@@ -129,7 +135,7 @@ static dm_status create(void *context, const dm_keepalive *keepalive) {
 static dm_status begin_making(dm_run *run, making *one) {
   dm_rows_making *to = one->to;
   *to = (dm_rows_making){.file = {.made = -1}};
-  dm_status status = run->rank == 0 ? dm_watch_work(run->watch, create, one) : DM_OK;
+  dm_status status = run->rank == 0 ? dm_watch_work(run->watch, rows_file_create, one) : DM_OK;
   DM_TRY(dm_comm_agree(run->world, status));
   const int made = to->file.made;
   DM_TRY(dm_comm_broadcast(run->world, &to->file, sizeof to->file, 0));
@@ -161,7 +167,7 @@ static dm_status rows_file_complete(dm_run *run, const dm_rows_file *f, dm_rows_
   status = dm_status_first(status, dm_output_close(to->output));
   to->output = NULL;
   DM_TRY(dm_comm_agree(run->world, status));
-  DM_TRY(dm_comm_agree(run->world, commit(run, f, &to->file)));
+  DM_TRY(dm_comm_agree(run->world, rows_file_commit(run, f, &to->file)));
   to->created = false;
   return DM_OK;
 }

@@ -9,8 +9,8 @@
 #include "plan/partition.h"
 
 enum {
-  ALIGNED = 256, /* bytes, at multiples of which matrices start */
-  WORTH = 4      /* so many times less traffic: sums travel when all are multiplied */
+  SPLIT_K_ALIGNED = 256, /* bytes, at multiples of which matrices start */
+  WORTH = 4              /* so many times less traffic: sums travel when all are multiplied */
 };
 
 /* ---- which products ---- */
@@ -53,7 +53,7 @@ bool dm_split_k_pays(const dm_distribution *a, const dm_distribution *b, const d
 /* ---- opening ---- */
 
 static int64_t sums_stride(int64_t cols, dm_dtype dtype) {
-  return dm_round_up(dm_max(1, cols), ALIGNED / dm_dtype_size(dtype));
+  return dm_round_up(dm_max(1, cols), SPLIT_K_ALIGNED / dm_dtype_size(dtype));
 }
 
 /* In the workspace: messages, this rank's sums, and what it receives, a matrix from each rank. */
@@ -66,7 +66,7 @@ static dm_status split_places(const dm_distribution *c, dm_dtype sum, dm_split_k
     cols = dm_max(cols, dm_range_size(s->parts[r].cols));
   }
   DM_TRY(dm_rounds_of(rows, cols * size, 0, s->ranks, &s->rounds));
-  s->at = dm_round_up(s->rounds.bytes, ALIGNED);
+  s->at = dm_round_up(s->rounds.bytes, SPLIT_K_ALIGNED);
   DM_TRY(dm_bytes_of(m, sums_stride(n, sum), size, &own));
   DM_TRY(dm_bytes_of(rows, sums_stride(cols, sum), size, &s->step));
   DM_TRY(dm_bytes_of(s->ranks, s->step, 1, &received));
@@ -121,12 +121,12 @@ dm_whole_product dm_split_k_product(const dm_split_k *s, const dm_workspace *spa
 
 /* ---- the exchange ---- */
 
-typedef struct summing {
+typedef struct split_k_summing {
   const dm_split_k *split;
   dm_backend *backend;
   const dm_workspace *space;
   int rank;
-} summing;
+} split_k_summing;
 
 /* The rows of TAKER's part of C that travel in ROUND. */
 static dm_extent rows_of_round(const dm_split_k *s, int taker, int64_t round) {
@@ -137,7 +137,7 @@ static dm_extent rows_of_round(const dm_split_k *s, int taker, int64_t round) {
 }
 
 static int64_t sums_bytes(const void *context, int giver, int taker, int64_t round) {
-  const dm_split_k *s = ((const summing *)context)->split;
+  const dm_split_k *s = ((const split_k_summing *)context)->split;
   const dm_extent part = rows_of_round(s, taker, round);
   (void)giver;
   return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(s->sums.dtype);
@@ -149,7 +149,7 @@ static dm_view sums_part(dm_view c, dm_extent part) {
 }
 
 /* What GIVER sent of the part of this rank. */
-static dm_view received_of(const summing *x, int giver) {
+static dm_view received_of(const split_k_summing *x, int giver) {
   const dm_split_k *s = x->split;
   const dm_extent own = s->parts[x->rank];
   const int64_t rows = dm_range_size(own.rows), cols = dm_range_size(own.cols);
@@ -160,7 +160,7 @@ static dm_view received_of(const summing *x, int giver) {
 
 static dm_status copy_sums(const void *context, int giver, int taker, int64_t round, void *memory,
                            dm_event *done) {
-  const summing *x = context;
+  const split_k_summing *x = context;
   const dm_extent part = rows_of_round(x->split, taker, round);
   const int64_t rows = dm_range_size(part.rows), cols = dm_range_size(part.cols);
   const dm_view message =
@@ -180,12 +180,12 @@ static dm_status keep_sums(const void *context, dm_event *done) {
   return DM_OK;
 }
 
-static dm_view sums_from(const summing *x, int rank) {
+static dm_view sums_from(const split_k_summing *x, int rank) {
   return rank == x->rank ? sums_part(own_sums(x->split, x->space), x->split->parts[rank])
                          : received_of(x, rank);
 }
 
-static dm_status add_sums(const summing *x, const dm_whole_product *whole) {
+static dm_status split_k_add_sums(const split_k_summing *x, const dm_whole_product *whole) {
   const bool reads_c = whole->beta[0] != 0.0 || whole->beta[1] != 0.0;
   const dm_view all = sums_from(x, 0);
   dm_event done;
@@ -200,7 +200,7 @@ static dm_status add_sums(const summing *x, const dm_whole_product *whole) {
 dm_status dm_split_k_complete(const dm_split_k *s, const dm_run *run, dm_workspace *space,
                               const dm_whole_product *whole) {
   static const dm_exchange_ops ops = {.bytes = sums_bytes, .copy = copy_sums, .keep = keep_sums};
-  const summing x = {s, space->backend, space, run->rank};
+  const split_k_summing x = {s, space->backend, space, run->rank};
   DM_TRY(dm_exchange_run(&ops, &x, run, space, 0, &s->rounds));
-  return dm_comm_agree(run->world, add_sums(&x, whole));
+  return dm_comm_agree(run->world, split_k_add_sums(&x, whole));
 }

@@ -15,7 +15,7 @@
 #include "io/journal.h"
 #include "product/checkpoint_impl.h"
 
-static const char ending[] = ".damier-kept", unfinished[] = ".damier-kept-n";
+static const char state_file_ending[] = ".damier-kept", state_file_unfinished[] = ".damier-kept-n";
 static const char magic[8] = "DMKEPT3";
 
 /* What the file begins with; its last 8 bytes are a checksum of all before. */
@@ -81,17 +81,17 @@ dm_status dm_state_open(dm_run *run, const dm_multiply *m, const dm_problem *pro
 
 /* Whether the checksum is that of the file. */
 static dm_status state_is_whole(dm_state_file *f, bool *whole) {
-  enum { PIECE = 1 << 20 };
+  enum { STATE_FILE_PIECE = 1 << 20 };
   DM_FREED char *piece = NULL;
   XXH3_state_t *all = XXH3_createState();
   uint64_t stored = 0;
   dm_status status = all && XXH3_64bits_reset(all) == XXH_OK
                          ? DM_OK
                          : dm_fail(DM_E_FIT, "no memory for a checksum");
-  if (!status) status = dm_buffer_alloc(PIECE, (void **)&piece);
+  if (!status) status = dm_buffer_alloc(STATE_FILE_PIECE, (void **)&piece);
   const int64_t end = f->bytes - (int64_t)sizeof stored;
-  for (int64_t at = 0; at < end && !status; at += PIECE) {
-    const int64_t some = dm_min(PIECE, end - at);
+  for (int64_t at = 0; at < end && !status; at += STATE_FILE_PIECE) {
+    const int64_t some = dm_min(STATE_FILE_PIECE, end - at);
     status = dm_batch_move(f->fd, false, f->path, piece, some, at);
     if (!status) (void)XXH3_64bits_update(all, piece, (size_t)some);
   }
@@ -103,7 +103,8 @@ static dm_status state_is_whole(dm_state_file *f, bool *whole) {
 
 void dm_state_refuse(dm_run *run, const dm_location *out) {
   dm_log_line(&run->log, DM_LOG_WARNING,
-              "%s%s is not of this command and these inputs: all begins again", out->file, ending);
+              "%s%s is not of this command and these inputs: all begins again", out->file,
+              state_file_ending);
 }
 
 static dm_status state_load(dm_run *run, const dm_location *out, const dm_state *state,
@@ -123,7 +124,7 @@ dm_status dm_state_read(dm_run *run, const dm_location *out, const dm_state *sta
   struct stat info;
   dm_state_file f = {.fd = -1};
   if (!state->on) return DM_OK;
-  DM_TRY(dm_file_sibling(out, ending, f.path));
+  DM_TRY(dm_file_sibling(out, state_file_ending, f.path));
   f.fd = open(f.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (f.fd < 0) return DM_OK;
   if (fstat(f.fd, &info) == 0 && S_ISREG(info.st_mode)) f.bytes = info.st_size;
@@ -160,8 +161,8 @@ static dm_status state_write_file(void *context, const dm_keepalive *keepalive) 
   char path[DM_SIBLING_PATH], directory[DM_PATH];
   dm_state_file f = {.writing = true};
   (void)keepalive;
-  DM_TRY(dm_file_sibling(w->out, unfinished, f.path));
-  DM_TRY(dm_file_sibling(w->out, ending, path));
+  DM_TRY(dm_file_sibling(w->out, state_file_unfinished, f.path));
+  DM_TRY(dm_file_sibling(w->out, state_file_ending, path));
   f.fd = open(f.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (f.fd < 0) return dm_file_failed(w->out, f.path, "created");
   f.sum = XXH3_createState();
@@ -209,6 +210,6 @@ static void state_unlink(const dm_location *out, const char *which) {
 }
 
 void dm_state_remove(const dm_location *out) {
-  state_unlink(out, ending);
-  state_unlink(out, unfinished);
+  state_unlink(out, state_file_ending);
+  state_unlink(out, state_file_unfinished);
 }

@@ -12,7 +12,7 @@ typedef struct own_strip {
   char *slot;
 } own_strip;
 
-static own_strip strip_of(const dm_stationary *f, int64_t index) {
+static own_strip stationary_strip_of(const dm_stationary *f, int64_t index) {
   const dm_item item = dm_travel_item(f->t, index);
   const dm_carried *of = &f->t->carried[item.hand];
   const dm_range cols = dm_strips_cols(&of->strips, item.strip, f->rank);
@@ -28,26 +28,26 @@ static int64_t piece_at(const dm_stationary *f, const own_strip *s, int rank) {
   return dm_travel_bytes(f->t, s->of->strips.rows[rank].begin, s->width);
 }
 
-static int64_t piece_bytes(const dm_stationary *f, const own_strip *s, int rank) {
+static int64_t stationary_piece_bytes(const dm_stationary *f, const own_strip *s, int rank) {
   return dm_travel_bytes(f->t, dm_range_size(s->of->strips.rows[rank]), s->width);
 }
 
-static bool moves(const own_strip *s, int giver, int taker) {
+static bool stationary_moves(const own_strip *s, int giver, int taker) {
   return dm_view_is_empty(s->of->whole) &&
          dm_strips_moves(&s->of->strips, s->item.strip, giver, taker);
 }
 
 /* ---- copies ---- */
 
-static dm_status copy(const dm_stationary *f, const own_strip *s, dm_view to, dm_view from,
-                      dm_event *copied) {
+static dm_status stationary_copy(const dm_stationary *f, const own_strip *s, dm_view to,
+                                 dm_view from, dm_event *copied) {
   const bool turned = s->of->by_columns;
   return dm_backend_copy(f->t->space->backend, turned ? dm_view_transpose(to) : to,
                          turned ? dm_view_transpose(from) : from, copied);
 }
 
 /* A slot's piece of RANK. */
-static dm_view piece_of(const dm_stationary *f, const own_strip *s, int rank) {
+static dm_view stationary_piece_of(const dm_stationary *f, const own_strip *s, int rank) {
   return dm_travel_dense(f->t, s->item.hand, s->slot + piece_at(f, s, rank),
                          dm_range_size(s->of->strips.rows[rank]), s->width);
 }
@@ -62,34 +62,35 @@ static dm_view own_piece(const dm_stationary *f, const own_strip *s) {
 /* Copies this rank's piece to its slot; one that is joined comes from the caller's matrix. */
 static dm_status copy_piece(void *context, int64_t index, dm_event *copied) {
   const dm_stationary *f = context;
-  const own_strip s = strip_of(f, index);
+  const own_strip s = stationary_strip_of(f, index);
   const dm_strips *strips = &s.of->strips;
   const int except = dm_travel_joins(f->t, s.item.hand) ? f->rank : -1;
   if (!dm_strips_gives(strips, s.item.strip, f->rank) ||
       !dm_strips_needs(strips, s.item.strip, except) || !dm_view_is_empty(s.of->whole))
     return DM_OK;
-  return copy(f, &s, piece_of(f, &s, f->rank), own_piece(f, &s), copied);
+  return stationary_copy(f, &s, stationary_piece_of(f, &s, f->rank), own_piece(f, &s), copied);
 }
 
 /* Copies the pieces of an item that has arrived to one matrix. */
-static dm_status join(dm_stationary *f, int64_t index) {
-  const own_strip s = strip_of(f, index);
+static dm_status stationary_join(dm_stationary *f, int64_t index) {
+  const own_strip s = stationary_strip_of(f, index);
   f->joined = 0;
   if (!dm_strips_takes(&s.of->strips, s.item.strip, f->rank)) return DM_OK;
   const dm_view whole = dm_travel_joined(f->t, index);
   for (int r = 0; r < f->ranks; r++) {
-    if (!moves(&s, r, f->rank)) continue;
+    if (!stationary_moves(&s, r, f->rank)) continue;
     const dm_range rows = s.of->strips.rows[r];
     const int64_t count = dm_range_size(rows);
-    DM_TRY(copy(f, &s, dm_view_sub(whole, rows.begin, 0, count, s.width),
-                r == f->rank ? own_piece(f, &s) : piece_of(f, &s, r), &f->joined));
+    DM_TRY(stationary_copy(f, &s, dm_view_sub(whole, rows.begin, 0, count, s.width),
+                           r == f->rank ? own_piece(f, &s) : stationary_piece_of(f, &s, r),
+                           &f->joined));
   }
   return DM_OK;
 }
 
 /* ---- items ---- */
 
-static int64_t before(const void *context, int64_t index) {
+static int64_t stationary_before(const void *context, int64_t index) {
   return dm_travel_before(((const dm_stationary *)context)->t, index);
 }
 
@@ -103,19 +104,20 @@ static dm_status is_read(const void *context, int64_t index, bool *done) {
                                  done);
 }
 
-static void lay_out(const void *context, int64_t index, const dm_flow_lists *lists,
-                    dm_gather *gather) {
+static void stationary_lay_out(const void *context, int64_t index, const dm_flow_lists *lists,
+                               dm_gather *gather) {
   const dm_stationary *f = context;
-  const own_strip s = strip_of(f, index);
+  const own_strip s = stationary_strip_of(f, index);
   const int64_t place = dm_travel_place(f->t, index);
   gather->own = s.slot + piece_at(f, &s, f->rank);
   gather->slot = s.slot;
   for (int r = 0; r < f->ranks; r++) {
     lists->offset[r] = piece_at(f, &s, r);
     lists->source[r] = place + lists->offset[r];
-    lists->bytes[r] = moves(&s, r, f->rank) ? piece_bytes(f, &s, r) : 0;
+    lists->bytes[r] = stationary_moves(&s, r, f->rank) ? stationary_piece_bytes(f, &s, r) : 0;
     lists->sent[r] = place + piece_at(f, &s, f->rank);
-    lists->sent_bytes[r] = moves(&s, f->rank, r) ? piece_bytes(f, &s, f->rank) : 0;
+    lists->sent_bytes[r] =
+        stationary_moves(&s, f->rank, r) ? stationary_piece_bytes(f, &s, f->rank) : 0;
   }
 }
 
@@ -143,7 +145,7 @@ static dm_status multiply_arrived(void *context, int64_t index, bool *taken, boo
       DM_TRY(dm_backend_test(backend, f->read[dm_travel_read(f->t, item.strip)], &ready));
     if (!ready) return DM_OK;
     f->joining = *moved = true;
-    return join(f, index);
+    return stationary_join(f, index);
   }
   if (joins) DM_TRY(dm_backend_test(backend, f->joined, &ready));
   if (!ready) return DM_OK;
@@ -173,10 +175,10 @@ static dm_status finish_split(dm_stationary *f) {
 /* ---- the product ---- */
 
 void dm_stationary_start(dm_travel *t, bool ahead, bool waits, dm_stationary *f) {
-  static const dm_flow_ops ops = {.before = before,
+  static const dm_flow_ops ops = {.before = stationary_before,
                                   .done = is_read,
                                   .give = copy_piece,
-                                  .lay_out = lay_out,
+                                  .lay_out = stationary_lay_out,
                                   .take = multiply_arrived};
   *f = (dm_stationary){.t = t, .rank = t->run->rank, .ranks = t->run->ranks, .waits = waits};
   if (t->split_k.parts) {

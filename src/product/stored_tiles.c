@@ -47,12 +47,12 @@ dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type,
 }
 
 /* A copy, in bands of rows. */
-typedef struct packing {
+typedef struct stored_tiles_packing {
   dm_view to, from;
-} packing;
+} stored_tiles_packing;
 
 static dm_status stored_copy_band(void *context, int64_t band) {
-  const packing *p = context;
+  const stored_tiles_packing *p = context;
   const int64_t first = band * BAND, rows = dm_min(BAND, p->to.rows - first);
   dm_copy(dm_view_sub(p->to, first, 0, rows, p->to.cols),
           dm_view_sub(p->from, first, 0, rows, p->to.cols), false);
@@ -62,7 +62,7 @@ static dm_status stored_copy_band(void *context, int64_t band) {
 dm_status dm_stored_tiles_add(dm_stored_tiles *s, dm_view part, bool turned, int64_t row,
                               int64_t col) {
   dm_transfer *writing;
-  packing p = {.from = turned ? dm_view_transpose(part) : part};
+  stored_tiles_packing p = {.from = turned ? dm_view_transpose(part) : part};
   p.to = p.from;
   if (dm_view_is_empty(part)) return DM_OK;
   if (turned || s->dtype != part.dtype) {

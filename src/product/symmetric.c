@@ -9,7 +9,7 @@
 #include "core/copy.h"
 #include "plan/partition.h"
 
-enum { SIDE = 512 };
+enum { SYMMETRIC_SIDE = 512 };
 
 /* The old C, and room for two blocks that are each other's mirror images. */
 typedef struct comparison {
@@ -19,13 +19,13 @@ typedef struct comparison {
   dm_backend *backend;
   dm_dtype type;
   char *blocks[2];
-  double lines[2][2 * SIDE];
+  double lines[2][2 * SYMMETRIC_SIDE];
 } comparison;
 
 static dm_status block_at(comparison *c, int which, int64_t row, int64_t col, dm_view *block) {
   const int64_t n = c->problem->n;
-  *block =
-      dm_view_row_major(c->blocks[which], c->type, dm_min(SIDE, n - row), dm_min(SIDE, n - col));
+  *block = dm_view_row_major(c->blocks[which], c->type, dm_min(SYMMETRIC_SIDE, n - row),
+                             dm_min(SYMMETRIC_SIDE, n - col));
   if (c->old) return dm_reader_read(c->old, row, col, block, 1, false);
   const dm_view from = dm_view_sub(c->view, row, col, block->rows, block->cols);
   dm_event copied;
@@ -45,7 +45,7 @@ static int64_t first_difference(const comparison *c, int64_t count) {
 }
 
 /* The block at (row, col) and its mirror image. */
-static dm_status compare(comparison *c, int64_t row, int64_t col) {
+static dm_status symmetric_compare(comparison *c, int64_t row, int64_t col) {
   const char *kind = c->problem->symmetry == DM_HERMITIAN ? "Hermitian" : "symmetric";
   dm_view one, other;
   DM_TRY(block_at(c, 0, row, col, &one));
@@ -65,24 +65,24 @@ static dm_status compare(comparison *c, int64_t row, int64_t col) {
 }
 
 /* This rank's part of the blocks on and below the diagonal. */
-static dm_status compare_all(dm_run *run, comparison *c) {
+static dm_status symmetric_compare_all(dm_run *run, comparison *c) {
   int64_t turn = 0;
-  for (int64_t row = 0; row < c->problem->n; row += SIDE)
-    for (int64_t col = 0; col <= row; col += SIDE) {
+  for (int64_t row = 0; row < c->problem->n; row += SYMMETRIC_SIDE)
+    for (int64_t col = 0; col <= row; col += SYMMETRIC_SIDE) {
       if (turn++ % run->ranks != run->rank) continue;
-      DM_TRY(compare(c, row, col));
+      DM_TRY(symmetric_compare(c, row, col));
       DM_TRY(dm_run_beat(run));
     }
   return DM_OK;
 }
 
 static dm_status run_comparison(dm_run *run, comparison *c) {
-  const int64_t bytes = SIDE * SIDE * dm_dtype_size(c->type);
+  const int64_t bytes = SYMMETRIC_SIDE * SYMMETRIC_SIDE * dm_dtype_size(c->type);
   for (int i = 0; i < 2; i++) DM_TRY(dm_buffer_alloc(bytes, (void **)&c->blocks[i]));
-  return compare_all(run, c);
+  return symmetric_compare_all(run, c);
 }
 
-static dm_status begin(dm_run *run, const comparison *of) {
+static dm_status symmetric_begin(dm_run *run, const comparison *of) {
   comparison *c;
   dm_status status = dm_buffer_table(1, &c);
   if (!status) {
@@ -97,11 +97,11 @@ static dm_status begin(dm_run *run, const comparison *of) {
 
 dm_status dm_old_is_symmetric(dm_run *run, const dm_problem *problem, dm_reader *old) {
   const comparison of = {.problem = problem, .old = old, .type = dm_dtype_widest(problem->work)};
-  return begin(run, &of);
+  return symmetric_begin(run, &of);
 }
 
 dm_status dm_old_is_symmetric_there(dm_run *run, const dm_problem *problem, dm_view old,
                                     dm_backend *backend) {
   const comparison of = {.problem = problem, .view = old, .backend = backend, .type = old.dtype};
-  return begin(run, &of);
+  return symmetric_begin(run, &of);
 }

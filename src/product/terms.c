@@ -75,7 +75,7 @@ void dm_terms_close(dm_terms *w) {
 }
 
 /* The even power of two that weights are divided by; those that are left out do not count. */
-static int exponent_of(const dm_terms *w) {
+static int terms_exponent_of(const dm_terms *w) {
   double largest = 0.0;
   int exponent = 0;
   for (int64_t i = 0; i < w->count; i++) largest = fmax(largest, w->list[i]);
@@ -84,8 +84,8 @@ static int exponent_of(const dm_terms *w) {
 }
 
 /* If sums are not DIVIDED, their terms have the weights as they are. */
-static void scale(dm_terms *w, dm_weights_are are, bool divided) {
-  const int exponent = exponent_of(w);
+static void terms_scale(dm_terms *w, dm_weights_are are, bool divided) {
+  const int exponent = terms_exponent_of(w);
   double squares = 0.0;
   for (int64_t i = 0; i < w->count; i++) {
     double *weight = &w->list[i];
@@ -110,7 +110,7 @@ dm_status dm_terms_complete(dm_terms *w, dm_equation *equation) {
   const bool less = equation->divide == DM_DIVIDE_BY_N_LESS_1;
   w->user_sum = dm_checksum_bytes(w->list, w->count * (int64_t)sizeof(double),
                                   (uint64_t)equation->weights_are + 1);
-  scale(w, equation->weights_are, equation->divide != DM_NO_DIVISION);
+  terms_scale(w, equation->weights_are, equation->divide != DM_NO_DIVISION);
   const double by = less ? w->less_one : w->sum;
   if (!(w->sum > 0.0)) return too_few(w, w->complete > 0 ? ", and have no weight" : "");
   if (equation->divide != DM_NO_DIVISION && !(by > 0.0))

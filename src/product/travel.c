@@ -8,30 +8,31 @@
 #include "plan/partition.h"
 #include "transport/transport_table.h"
 
-enum { TILE = 256 }; /* bytes, at multiples of which matrices start */
+enum { TRAVEL_TILE = 256 }; /* bytes, at multiples of which matrices start */
 
 const dm_strip_widths dm_plain_strips = {64, 4, 4, (int64_t)512 << 20};
 const dm_strip_widths dm_prepared_strips = {16, 8, 2, (int64_t)1 << 30};
 
 /* ---- strips ---- */
 
-enum { STEP = 128 };
+enum { TRAVEL_STEP = 128 };
 
-static bool is_same(dm_range a, dm_range b) {
+static bool travel_is_same(dm_range a, dm_range b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
-static bool holds(dm_range outer, dm_range inner) {
+static bool travel_holds(dm_range outer, dm_range inner) {
   return inner.begin >= outer.begin && inner.end <= outer.end;
 }
 
 /* Whether each rank's rows of C are its rows of A, all columns of them. */
-static bool has_rows(const dm_distribution *a, const dm_distribution *c, int ranks) {
+static bool travel_has_rows(const dm_distribution *a, const dm_distribution *c, int ranks) {
   dm_extent of_a, of_c;
   for (int r = 0; r < ranks; r++) {
     if (!dm_distribution_extent(a, r, &of_a) || !dm_distribution_extent(c, r, &of_c)) return false;
     if (dm_range_size(of_c.rows) == 0) continue;
-    if (!is_same(of_a.rows, of_c.rows) || dm_range_size(of_a.cols) != a->cols.total) return false;
+    if (!travel_is_same(of_a.rows, of_c.rows) || dm_range_size(of_a.cols) != a->cols.total)
+      return false;
   }
   return true;
 }
@@ -41,7 +42,7 @@ static bool has_rows(const dm_distribution *a, const dm_distribution *c, int ran
 static void add_group(dm_strips *s, dm_range cols) {
   if (dm_range_size(cols) == 0) return;
   for (int g = 0; g < s->groups; g++)
-    if (is_same(s->group[g], cols)) return;
+    if (travel_is_same(s->group[g], cols)) return;
   s->group[s->groups++] = cols;
 }
 
@@ -56,7 +57,7 @@ static bool has_all(const dm_range *cols, int ranks, int64_t all) {
 
 /* At each strip a rank gives one piece: to all ranks, to one after the other, or to those that need
  * the same columns as it has. Images need columns that are one rank's rows of C. */
-static bool group(dm_strips *s, const dm_distribution *of) {
+static bool travel_group(dm_strips *s, const dm_distribution *of) {
   const int64_t all = of->cols.total;
   const bool needs_all = has_all(s->wanted, s->ranks, all), has = has_all(s->cols, s->ranks, all);
   const dm_range *cols = has && s->images    ? s->images->rows
@@ -70,8 +71,8 @@ static bool group(dm_strips *s, const dm_distribution *of) {
   for (int r = 0; r < s->ranks && s->own; r++) {
     const bool both = dm_range_size(s->wanted[r]) > 0 && dm_range_size(s->cols[r]) > 0;
     bool known = dm_range_size(s->wanted[r]) == 0;
-    for (int g = 0; g < s->groups; g++) known |= is_same(s->group[g], s->wanted[r]);
-    if (!known || (both && !is_same(s->cols[r], s->wanted[r]))) return false;
+    for (int g = 0; g < s->groups; g++) known |= travel_is_same(s->group[g], s->wanted[r]);
+    if (!known || (both && !travel_is_same(s->cols[r], s->wanted[r]))) return false;
   }
   return true;
 }
@@ -86,16 +87,17 @@ static int64_t widest(const dm_strips *s) {
 
 /* The first strip is narrow, as nothing can be multiplied before it is there; the next are wider by
  * what arrives meanwhile. */
-static dm_status cut(dm_strips *s, const dm_strip_widths *of, int64_t most) {
+static dm_status travel_cut(dm_strips *s, const dm_strip_widths *of, int64_t most) {
   const int64_t cols = widest(s);
-  const int64_t cap = dm_max(STEP, dm_min(most, dm_round_up(dm_ceil_div(cols, of->share), STEP)));
-  DM_TRY(dm_buffer_table(3 + dm_ceil_div(cols, STEP), &s->bounds));
-  int64_t width = dm_min(cap, dm_round_up(dm_ceil_div(cols, of->first), STEP));
+  const int64_t cap =
+      dm_max(TRAVEL_STEP, dm_min(most, dm_round_up(dm_ceil_div(cols, of->share), TRAVEL_STEP)));
+  DM_TRY(dm_buffer_table(3 + dm_ceil_div(cols, TRAVEL_STEP), &s->bounds));
+  int64_t width = dm_min(cap, dm_round_up(dm_ceil_div(cols, of->first), TRAVEL_STEP));
   for (int64_t at = 0; at < cols;) {
     const int64_t left = cols - at;
     if (s->slices > 0) {
       const int64_t more = dm_ceil_div(left, dm_min(cap, width * of->growth));
-      width = dm_min(cap, dm_round_up(dm_ceil_div(left, more), STEP));
+      width = dm_min(cap, dm_round_up(dm_ceil_div(left, more), TRAVEL_STEP));
     }
     at += dm_min(width, left);
     s->most_cols = dm_max(s->most_cols, at - s->bounds[s->slices]);
@@ -121,9 +123,10 @@ dm_status dm_strips_open(const dm_distribution *of, const dm_distribution *c, in
     s->cols[r] = part.cols;
     s->wanted[r] = needed.cols;
   }
-  if (*fits) *fits = group(s, of);
+  if (*fits) *fits = travel_group(s, of);
   if (!*fits) return DM_OK;
-  return cut(s, widths, widths->most / dm_max(1, s->depth * size) / STEP * STEP);
+  return travel_cut(s, widths,
+                    widths->most / dm_max(1, s->depth * size) / TRAVEL_STEP * TRAVEL_STEP);
 }
 
 /* One strip for all columns of a group, of a matrix that every rank has. */
@@ -159,13 +162,15 @@ dm_range dm_strips_cols(const dm_strips *s, int64_t strip, int rank) {
 
 bool dm_strips_gives(const dm_strips *s, int64_t strip, int rank) {
   const dm_range cols = dm_strips_cols(s, strip, rank);
-  return dm_range_size(cols) > 0 && dm_range_size(s->rows[rank]) > 0 && holds(s->cols[rank], cols);
+  return dm_range_size(cols) > 0 && dm_range_size(s->rows[rank]) > 0 &&
+         travel_holds(s->cols[rank], cols);
 }
 
 bool dm_strips_takes(const dm_strips *s, int64_t strip, int rank) {
   const dm_range cols = dm_strips_cols(s, strip, rank);
   return dm_range_size(cols) > 0 && dm_range_size(s->wanted[rank]) > 0 &&
-         holds(s->wanted[rank], cols) && (!s->images || dm_images_need(s->images, rank, cols));
+         travel_holds(s->wanted[rank], cols) &&
+         (!s->images || dm_images_need(s->images, rank, cols));
 }
 
 bool dm_strips_needs(const dm_strips *s, int64_t strip, int except) {
@@ -176,7 +181,7 @@ bool dm_strips_needs(const dm_strips *s, int64_t strip, int except) {
 
 bool dm_strips_moves(const dm_strips *s, int64_t strip, int giver, int taker) {
   return dm_strips_gives(s, strip, giver) && dm_strips_takes(s, strip, taker) &&
-         is_same(dm_strips_cols(s, strip, giver), dm_strips_cols(s, strip, taker));
+         travel_is_same(dm_strips_cols(s, strip, giver), dm_strips_cols(s, strip, taker));
 }
 
 /* ---- order ---- */
@@ -193,7 +198,7 @@ dm_item dm_travel_item(const dm_travel *t, int64_t index) {
 }
 
 /* With BOTH, the first one keeps its slot until all of op(A)^T has arrived. */
-static int64_t slot_of(const dm_travel *t, int64_t index) {
+static int64_t travel_slot_of(const dm_travel *t, int64_t index) {
   if (!t->both) return index % t->slots;
   return index == 0 ? t->slots : (index - 1) % t->slots;
 }
@@ -205,7 +210,7 @@ int64_t dm_travel_before(const dm_travel *t, int64_t index) {
 /* ---- places ---- */
 
 int64_t dm_travel_place(const dm_travel *t, int64_t index) {
-  return slot_of(t, index) * t->slot_bytes;
+  return travel_slot_of(t, index) * t->slot_bytes;
 }
 
 int64_t dm_travel_bytes(const dm_travel *t, int64_t rows, int64_t cols) {
@@ -224,13 +229,13 @@ bool dm_travel_joins(const dm_travel *t, dm_hand hand) {
 }
 
 /* Op(A)^T of this rank's rows. */
-static dm_view gathered(const dm_travel *t) {
+static dm_view travel_gathered(const dm_travel *t) {
   return dm_travel_dense(t, DM_LEFT, (char *)t->space->memory + t->gathered,
                          t->carried[DM_LEFT].strips.depth, t->whole.c.rows);
 }
 
 /* Where products read STRIP of op(B), which came in as item INDEX. */
-static dm_view operand(const dm_travel *t, int64_t index, int64_t strip) {
+static dm_view travel_operand(const dm_travel *t, int64_t index, int64_t strip) {
   const dm_strips *s = &t->carried[DM_RIGHT].strips;
   const dm_range of = dm_strips_cols(s, strip, t->run->rank);
   const int64_t cols = dm_range_size(of);
@@ -243,17 +248,17 @@ static dm_view operand(const dm_travel *t, int64_t index, int64_t strip) {
 
 dm_view dm_travel_joined(const dm_travel *t, int64_t index) {
   const dm_item item = dm_travel_item(t, index);
-  if (item.hand == DM_RIGHT) return operand(t, index, item.strip);
+  if (item.hand == DM_RIGHT) return travel_operand(t, index, item.strip);
   const dm_strips *s = &t->carried[DM_LEFT].strips;
   const dm_range rows = dm_strips_cols(s, item.strip, t->run->rank);
-  return dm_view_sub(gathered(t), 0, rows.begin - s->wanted[t->run->rank].begin, s->depth,
+  return dm_view_sub(travel_gathered(t), 0, rows.begin - s->wanted[t->run->rank].begin, s->depth,
                      dm_range_size(rows));
 }
 
 int dm_travel_read(const dm_travel *t, int64_t strip) {
   if (dm_travel_joins(t, DM_RIGHT)) return (int)(strip % DM_JOINED);
   const int64_t left = t->both && strip > 0 ? t->carried[DM_LEFT].strips.count : 0;
-  return (int)slot_of(t, strip + left);
+  return (int)travel_slot_of(t, strip + left);
 }
 
 /* ---- products ---- */
@@ -277,12 +282,12 @@ bool dm_travel_product(const dm_travel *t, int64_t index, dm_whole_product *prod
     rows = dm_strips_cols(s, item.strip, rank);
     rows = (dm_range){rows.begin - first, rows.end - first};
   }
-  const dm_view a = t->both ? dm_view_transpose(gathered(t)) : t->whole.a;
+  const dm_view a = t->both ? dm_view_transpose(travel_gathered(t)) : t->whole.a;
   *part = (dm_extent){rows, {col, col + width}};
   *product = dm_whole_part(&t->whole, rows.begin, dm_range_size(rows), col, width);
   product->symmetric = false;
   product->a = dm_view_sub(a, rows.begin, 0, dm_range_size(rows), a.cols);
-  product->b = operand(t, left ? 0 : index, *strip);
+  product->b = travel_operand(t, left ? 0 : index, *strip);
   return true;
 }
 
@@ -290,7 +295,7 @@ bool dm_travel_square(const dm_travel *t, dm_whole_product *square) {
   if (!t->images.rows || t->whole.c.rows == 0) return false;
   const int64_t rows = t->whole.c.rows;
   *square = dm_whole_part(&t->whole, 0, rows, t->images.rows[t->run->rank].begin, rows);
-  if (t->both) square->a = dm_view_transpose(gathered(t));
+  if (t->both) square->a = dm_view_transpose(travel_gathered(t));
   square->b = dm_view_transpose(square->a);
   return true;
 }
@@ -326,7 +331,7 @@ void dm_travel_move(dm_travel *t, const dm_whole_product *whole) {
   t->carried[DM_LEFT].part = dm_view_transpose(t->whole.a);
 }
 
-static void turn(dm_travel *t, three *of) {
+static void travel_turn(dm_travel *t, three *of) {
   const dm_whole_product whole = t->whole;
   const dm_distribution a = of->a;
   t->turned = !t->turned;
@@ -353,7 +358,7 @@ static dm_status open_images(dm_travel *t, const dm_distribution *c, bool *fits)
                         dm_whole_is_hermitian(&t->whole), &t->images, &t->images_bytes);
 }
 
-static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
+static dm_status travel_open_strips(dm_travel *t, three *of, bool *fits) {
   const int ranks = t->run->ranks;
   const int64_t size = dm_dtype_size(t->whole.a.dtype);
   *fits = true;
@@ -373,18 +378,18 @@ static dm_status open_strips(dm_travel *t, three *of, bool *fits) {
 /* The matrix that is multiplied as it arrives has contiguous rows, if one has. */
 static dm_status choose_hands(dm_travel *t, three *of) {
   dm_part_layout b;
-  if (has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
-  turn(t, of);
-  if (has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
-  turn(t, of);
+  if (travel_has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
+  travel_turn(t, of);
+  if (travel_has_rows(&of->a, &of->c, t->run->ranks)) return DM_OK;
+  travel_turn(t, of);
   t->both = true;
   DM_TRY(dm_part_layout_of(t->run->world, t->whole.b, &b));
-  if (b.rows_apart) turn(t, of);
+  if (b.rows_apart) travel_turn(t, of);
   return DM_OK;
 }
 
 /* Pieces have contiguous rows or columns, as the ranks' parts. */
-static dm_status choose_order(const dm_travel *t, dm_carried *c, bool *fits) {
+static dm_status travel_choose_order(const dm_travel *t, dm_carried *c, bool *fits) {
   dm_part_layout part;
   DM_TRY(dm_part_layout_of(t->run->world, c->part, &part));
   c->by_columns = part.rows_apart;
@@ -405,7 +410,7 @@ static dm_status c_has_rows(const dm_travel *t, bool *fits) {
 }
 
 /* The places of the workspace, the same on all ranks. */
-static dm_status lay_out(dm_travel *t, int64_t *bytes) {
+static dm_status travel_lay_out(dm_travel *t, int64_t *bytes) {
   const int64_t size = dm_dtype_size(t->whole.a.dtype);
   const dm_carried *left = &t->carried[DM_LEFT], *right = &t->carried[DM_RIGHT];
   int64_t most = 0, area = 0;
@@ -417,7 +422,7 @@ static dm_status lay_out(dm_travel *t, int64_t *bytes) {
   /* Strips of a symmetric C are narrower, and a rank takes every second one or less: with more of
    * them it gives pieces that others need while it multiplies. */
   t->slots = (int)dm_min(t->images.rows ? DM_SLOTS : DM_SLOTS / 2, dm_travel_items(t) - t->both);
-  t->slot_bytes = dm_round_up(t->slot_bytes, TILE);
+  t->slot_bytes = dm_round_up(t->slot_bytes, TRAVEL_TILE);
   t->joined = (t->slots + t->both) * t->slot_bytes;
   const int64_t joined = dm_travel_joins(t, DM_RIGHT) ? DM_JOINED * t->slot_bytes : 0;
   t->gathered = dm_max(t->joined + joined, t->images_bytes);
@@ -453,12 +458,12 @@ dm_status dm_travel_open(dm_workspace *space, dm_backend *backend, const dm_run 
   *fits = t->split_k.parts != NULL;
   if (*fits) return DM_OK;
   DM_TRY(choose_hands(t, &of));
-  DM_TRY(dm_comm_agree(run->world, open_strips(t, &of, fits)));
+  DM_TRY(dm_comm_agree(run->world, travel_open_strips(t, &of, fits)));
   dm_travel_move(t, whole);
   for (int hand = 0; hand <= (int)t->both && *fits; hand++)
-    DM_TRY(choose_order(t, &t->carried[hand], fits));
+    DM_TRY(travel_choose_order(t, &t->carried[hand], fits));
   if (*fits && t->images.rows) DM_TRY(c_has_rows(t, fits));
-  return *fits ? lay_out(t, bytes) : DM_OK;
+  return *fits ? travel_lay_out(t, bytes) : DM_OK;
 }
 
 bool dm_travel_has_rows(const dm_travel *t) {

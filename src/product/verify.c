@@ -22,8 +22,8 @@
 /* ---- a matrix in a file ---- */
 
 /* PART of op(X), or all of it, of the entry to be passed, as rows and columns of DATASET. */
-static dm_extent extent_of(const dm_dataset *dataset, dm_op op, const dm_verify *v,
-                           const dm_extent *part) {
+static dm_extent verify_extent_of(const dm_dataset *dataset, dm_op op, const dm_verify *v,
+                                  const dm_extent *part) {
   const bool turned = op != DM_OP_N;
   dm_range rows = {0, turned ? dataset->cols : dataset->rows};
   dm_range cols = {0, turned ? dataset->rows : dataset->cols};
@@ -75,15 +75,15 @@ static dm_status find_least(const dm_run *run, int64_t *number) {
 }
 
 /* Collective: finds the missing values of SET. */
-static dm_status count_missing(dm_run *run, int threads, const dm_dataset *set,
-                               dm_missing_found *found) {
+static dm_status verify_count_missing(dm_run *run, int threads, const dm_dataset *set,
+                                      dm_missing_found *found) {
   *found = (dm_missing_found){.source = INT64_MAX, .first = INT64_MAX};
   dm_dataset counted = *set;
   counted.meaning.missing = DM_MISSING_NAN;
   const dm_reading how = {
       .as = DM_DTYPE_NONE, .work = DM_F64, .threads = threads, .missing = found};
-  dm_status status = stream_file(run, &counted, extent_of(&counted, DM_OP_N, NULL, NULL), NULL,
-                                 &how, take_nothing, NULL);
+  dm_status status = stream_file(run, &counted, verify_extent_of(&counted, DM_OP_N, NULL, NULL),
+                                 NULL, &how, take_nothing, NULL);
   DM_TRY(dm_comm_agree(run->world, status));
   const int64_t mine = found->source;
   DM_TRY(dm_comm_sum_i64(run->world, &found->count, 1));
@@ -99,7 +99,7 @@ dm_status dm_verify_missing(dm_run *run, int threads, const dm_dataset *const se
     const dm_dataset *set = sets[i];
     dm_missing_found found;
     if (!set || !set->meaning.found || set->meaning.missing != DM_MISSING_REFUSED) continue;
-    dm_status counted = count_missing(run, threads, set, &found);
+    dm_status counted = verify_count_missing(run, threads, set, &found);
     if (counted) {
       dm_status_free(counted);
       return status;
@@ -124,7 +124,7 @@ typedef struct memory_pass {
   void *context;
 } memory_pass;
 
-static dm_status take_memory(void *context, dm_view part, int64_t row, int64_t col) {
+static dm_status verify_take_memory(void *context, dm_view part, int64_t row, int64_t col) {
   const memory_pass *m = context;
   DM_FREED void *memory = NULL;
   if (dm_view_is_empty(part)) return DM_OK;
@@ -146,11 +146,11 @@ static dm_status stream_memory(dm_run *run, const dm_dataset *of, const dm_distr
                    .take = take,
                    .context = context};
   dm_run_phase(run, "reading", 1);
-  if (!part) return dm_distributed_each(matrix, run->rank, take_memory, &m);
+  if (!part) return dm_distributed_each(matrix, run->rank, verify_take_memory, &m);
   m.row = part->rows.begin;
   m.col = part->cols.begin;
   dm_status status = dm_distributed_part(matrix, *part, &passed);
-  if (!status) status = dm_distributed_each(&passed, run->rank, take_memory, &m);
+  if (!status) status = dm_distributed_each(&passed, run->rank, verify_take_memory, &m);
   dm_distributed_close(&passed);
   return status;
 }
@@ -167,8 +167,8 @@ dm_status dm_verify_stream_part(dm_run *run, const dm_verify *v, int matrix, con
                           .threads = v->io_threads};
   if (v->memory[matrix])
     return stream_memory(run, sets[matrix], v->memory[matrix], part, &how, take, context);
-  return stream_file(run, sets[matrix], extent_of(sets[matrix], how.op, v, part), part, &how, take,
-                     context);
+  return stream_file(run, sets[matrix], verify_extent_of(sets[matrix], how.op, v, part), part, &how,
+                     take, context);
 }
 
 dm_status dm_verify_stream(dm_run *run, const dm_verify *v, int matrix, dm_dtype work,
@@ -202,51 +202,52 @@ int64_t dm_verify_room(const dm_verify *v, const dm_problem *p) {
 }
 
 /* The consumers of a part of a matrix. */
-typedef struct target {
+typedef struct verify_target {
   dm_freivalds *const *checks;
   int64_t count;
   dm_freivalds_part *add;
   dm_tile_sums *sums; /* checksums of C's tiles, or NULL */
-} target;
+} verify_target;
 
-static dm_status add(void *context, dm_view part, int64_t row, int64_t col) {
-  const target *to = context;
+static dm_status verify_add(void *context, dm_view part, int64_t row, int64_t col) {
+  const verify_target *to = context;
   dm_tile_sums_add(to->sums, part, row, col);
   for (int64_t i = 0; i < to->count; i++) DM_TRY(to->add(to->checks[i], NULL, part, row, col));
   return DM_OK;
 }
 
-static dm_status pass(dm_run *run, const dm_verify *v, int matrix, const dm_extent *part,
-                      dm_dtype work, target *to, dm_freivalds_part *add_part) {
+static dm_status verify_pass(dm_run *run, const dm_verify *v, int matrix, const dm_extent *part,
+                             dm_dtype work, verify_target *to, dm_freivalds_part *add_part) {
   to->add = add_part;
-  return dm_comm_agree(run->world, dm_verify_stream_part(run, v, matrix, part, work, add, to));
+  return dm_comm_agree(run->world,
+                       dm_verify_stream_part(run, v, matrix, part, work, verify_add, to));
 }
 
 /* ROWS: those of op(A) and C that are read. */
 static dm_status gather_window(dm_run *run, const dm_verify *v, const dm_problem *p, dm_range rows,
-                               target *to, const dm_verify_window *window) {
+                               verify_target *to, const dm_verify_window *window) {
   const dm_extent a = {dm_range_common(window->a.rows, rows), window->a.cols};
   if (dm_range_size(a.rows) == 0) return DM_OK;
   for (int64_t i = 0; i < to->count; i++) dm_freivalds_turn_to(to->checks[i], window->k);
-  DM_TRY(pass(run, v, DM_B, &window->b, p->work, to, dm_freivalds_add_b));
+  DM_TRY(verify_pass(run, v, DM_B, &window->b, p->work, to, dm_freivalds_add_b));
   for (int64_t i = 0; i < to->count; i++) DM_TRY(dm_freivalds_project(to->checks[i], run->world));
-  return pass(run, v, DM_A, &a, p->work, to, dm_freivalds_add_a);
+  return verify_pass(run, v, DM_A, &a, p->work, to, dm_freivalds_add_a);
 }
 
 dm_status dm_verify_gather(dm_run *run, const dm_verify *v, const dm_problem *p, dm_range rows,
                            dm_freivalds *const *checks, int64_t count) {
   const dm_extent of_c = {rows, {0, p->n}}, *part = dm_range_size(rows) < p->m ? &of_c : NULL;
-  target to = {.checks = checks, .count = count};
+  verify_target to = {.checks = checks, .count = count};
   dm_verify_window window = {0};
-  DM_TRY(pass(run, v, DM_B, NULL, p->work, &to, dm_freivalds_scan_b));
+  DM_TRY(verify_pass(run, v, DM_B, NULL, p->work, &to, dm_freivalds_scan_b));
   for (int64_t i = 0; i < count; i++) DM_TRY(dm_freivalds_weigh(checks[i], run->world));
   while (dm_verify_next_window(p, dm_freivalds_room(checks[0]), &window))
     DM_TRY(gather_window(run, v, p, rows, &to, &window));
   to.sums = v->sums;
-  DM_TRY(pass(run, v, DM_C, part, p->c, &to, dm_freivalds_add_c));
+  DM_TRY(verify_pass(run, v, DM_C, part, p->c, &to, dm_freivalds_add_c));
   to.sums = NULL;
   if (!p->reads_c) return DM_OK;
-  return pass(run, v, DM_OLD, part, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
+  return verify_pass(run, v, DM_OLD, part, dm_dtype_widest(p->work), &to, dm_freivalds_add_c0);
 }
 
 dm_status dm_verify_range(dm_run *run, const dm_verify *v, const dm_problem *p) {
@@ -342,7 +343,7 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_prob
 /* ---- entries ---- */
 
 /* PARTS become those of V's entry, of its matrices in memory, and stand for them. */
-static dm_status take_entry(dm_verify *v, dm_distributed parts[4]) {
+static dm_status verify_take_entry(dm_verify *v, dm_distributed parts[4]) {
   for (int x = 0; x < 4; x++) {
     const dm_distributed *whole = v->memory[x];
     if (!whole) continue;
@@ -358,7 +359,7 @@ static dm_status verify_entry(dm_run *run, const dm_verify *verify, const dm_pro
                               dm_verify_one *one, dm_verdict *found) {
   dm_distributed parts[4] = {0};
   dm_verify v = *verify;
-  dm_status status = dm_comm_agree(run->world, take_entry(&v, parts));
+  dm_status status = dm_comm_agree(run->world, verify_take_entry(&v, parts));
   if (v.wrong) v.wrong += v.entry * problem->m;
   if (!status) status = one(run, &v, problem, found);
   for (int x = 0; x < 4; x++) dm_distributed_close(&parts[x]);
@@ -399,8 +400,8 @@ static dm_status check_norm(const dm_verify *v, const dm_problem *p, double norm
 }
 
 /* *changed: C's bits differ from those written. */
-static dm_status judge(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdict *verdict,
-                       dm_status *changed) {
+static dm_status verify_judge(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdict *verdict,
+                              dm_status *changed) {
   dm_status status = dm_verify_tiles_open(run, v);
   if (!status && v->full) status = dm_verify_each_entry(run, v, p, dm_verify_fully, verdict);
   if (!status && v->full && v->sums) status = dm_verify_tiles_read(run, v);
@@ -410,8 +411,8 @@ static dm_status judge(dm_run *run, dm_verify *v, const dm_problem *p, dm_verdic
   return status;
 }
 
-static void report(const dm_run *run, const dm_verify *v, const dm_problem *p,
-                   const dm_verdict *verdict, double seconds, dm_record *record) {
+static void verify_report(const dm_run *run, const dm_verify *v, const dm_problem *p,
+                          const dm_verdict *verdict, double seconds, dm_record *record) {
   char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], batch[32], sizes[DM_SIZES_TEXT];
   const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes,
                               v->equation.standard};
@@ -456,10 +457,10 @@ static dm_status verify_centered(dm_run *run, dm_verify *v, dm_record *record) {
   dm_verdict verdict;
   dm_status changed = DM_OK;
   const dm_dataset *const sets[3] = {&v->a, &v->b, v->has_c0 ? &v->c0 : NULL};
-  DM_TRY(dm_verify_missing(run, v->io_threads, sets, judge(run, v, &p, &verdict, &changed)));
+  DM_TRY(dm_verify_missing(run, v->io_threads, sets, verify_judge(run, v, &p, &verdict, &changed)));
   if (verdict.pass && !changed) changed = check_norm(v, &p, verdict.norm);
   if (changed) verdict.pass = false;
-  if (run->rank == 0) report(run, v, &p, &verdict, dm_now() - start, record);
+  if (run->rank == 0) verify_report(run, v, &p, &verdict, dm_now() - start, record);
   if (changed) return changed;
   dm_status status = dm_verdict_status(&verdict, v->c.at.file, v->allow_unchecked);
   if (!status || status->code != DM_E_VERIFY) return status;

@@ -11,9 +11,9 @@
 #include "product/verify.h"
 
 enum {
-  MOST_ROWS = 8,
+  VERIFY_MOST_ROWS = 8,
   ELEMENTS = 1 << 20, /* of all rows that are multiplied again; at least one is */
-  BLOCK = 256,        /* of k */
+  VERIFY_BLOCK = 256, /* of k */
   FEW_LINES = 4,      /* of C: kernels for vectors add lanes, whose sums may be larger than all of
                        * the partial ones here */
 };
@@ -31,18 +31,18 @@ typedef struct part_sum {
 } part_sum;
 
 /* The same of all ranks together, one vector each. */
-enum { HIGH, LOW, CHAIN, BLOCKS, SQUARES, SIZE, VECTORS };
+enum { HIGH, LOW, VERIFY_CHAIN, VERIFY_BLOCKS, VERIFY_SQUARES, VERIFY_SIZE, VERIFY_VECTORS };
 
 typedef struct doubts {
   dm_run *run;
   const dm_verify *v;
   const dm_problem *p;
   int parts;
-  bool narrow;                            /* sums are f32 */
-  int64_t rows[MOST_ROWS], count, length; /* LENGTH: of SUMS */
+  bool narrow;                                   /* sums are f32 */
+  int64_t rows[VERIFY_MOST_ROWS], count, length; /* LENGTH: of SUMS */
   double *a, *c, *old, *b_squares;
   part_sum *sums;
-  double *all; /* VECTORS of LENGTH */
+  double *all; /* VERIFY_VECTORS of LENGTH */
   double *to;  /* of a pass: one row */
 } doubts;
 
@@ -110,7 +110,7 @@ static dm_status take_b(void *context, dm_view part, int64_t row, int64_t col) {
     for (int64_t j = 0; j < part.cols * parts; j++) d->b_squares[col + j / parts] += b[j] * b[j];
     for (int64_t r = 0; r < d->count; r++) {
       part_sum *sums = d->sums + (r * n + col) * each;
-      for (int64_t j = 0; (row + l) % BLOCK == 0 && j < part.cols * each; j++)
+      for (int64_t j = 0; (row + l) % VERIFY_BLOCK == 0 && j < part.cols * each; j++)
         end_block(d, &sums[j]);
       add_terms(d, d->a + (r * k + row + l) * parts, b, part.cols, sums);
     }
@@ -125,12 +125,12 @@ static dm_status multiply_again(doubts *d) {
       d->run->world, dm_verify_stream(d->run, d->v, DM_B, dm_dtype_widest(d->p->work), take_b, d)));
   for (int64_t i = 0; i < length; i++) {
     const part_sum *s = &d->sums[i];
-    const double values[VECTORS] = {(double)s->exact, (double)(s->exact - (double)s->exact),
-                                    s->chain,         s->blocks + s->block,
-                                    s->squares,       s->size};
-    for (int x = 0; x < VECTORS; x++) d->all[x * length + i] = values[x];
+    const double values[VERIFY_VECTORS] = {(double)s->exact, (double)(s->exact - (double)s->exact),
+                                           s->chain,         s->blocks + s->block,
+                                           s->squares,       s->size};
+    for (int x = 0; x < VERIFY_VECTORS; x++) d->all[x * length + i] = values[x];
   }
-  DM_TRY(dm_comm_sum_f64(d->run->world, d->all, VECTORS * length));
+  DM_TRY(dm_comm_sum_f64(d->run->world, d->all, VERIFY_VECTORS * length));
   return dm_comm_sum_f64(d->run->world, d->b_squares, d->p->n);
 }
 
@@ -140,13 +140,13 @@ static double allowed(const doubts *d, int64_t i) {
   const double *const at = d->all + i, u = more * d->p->compute.roundoff;
   const int64_t of = d->length;
   if (dm_min(d->p->m, d->p->n) < FEW_LINES) {
-    const double most = u * ((double)d->p->k + 4.0) * at[SIZE * of];
+    const double most = u * ((double)d->p->k + 4.0) * at[VERIFY_SIZE * of];
     return most * most;
   }
-  const double chain = (at[CHAIN * of] - at[HIGH * of]) - at[LOW * of];
-  const double blocks = (at[BLOCKS * of] - at[HIGH * of]) - at[LOW * of];
+  const double chain = (at[VERIFY_CHAIN * of] - at[HIGH * of]) - at[LOW * of];
+  const double blocks = (at[VERIFY_BLOCKS * of] - at[HIGH * of]) - at[LOW * of];
   const double most = more * most_of_seen, seen = most * most * (chain * chain + blocks * blocks);
-  return fmax(seen, most_of_random * most_of_random * u * u * at[SQUARES * of]);
+  return fmax(seen, most_of_random * most_of_random * u * u * at[VERIFY_SQUARES * of]);
 }
 
 /* The error of row R in units of its columns of B, over what rounding may do. */
@@ -184,7 +184,7 @@ static double ratio_of_row(const doubts *d, int64_t r) {
 
 /* The worst row and, evenly spread, others of those that are marked. */
 static void choose_rows(doubts *d, const uint8_t *wrong, int64_t worst) {
-  const int64_t most = dm_max(1, dm_min(MOST_ROWS, ELEMENTS / dm_max(1, d->p->n)));
+  const int64_t most = dm_max(1, dm_min(VERIFY_MOST_ROWS, ELEMENTS / dm_max(1, d->p->n)));
   int64_t marked = 0, seen = 0;
   for (int64_t i = 0; i < d->p->m; i++) marked += wrong[i];
   const int64_t step = dm_max(1, dm_ceil_div(marked, most));
@@ -201,7 +201,7 @@ static dm_status open_doubts(doubts *d) {
   if (d->p->reads_c) DM_TRY(dm_buffer_table(of_c, &d->old));
   DM_TRY(dm_buffer_table(n, &d->b_squares));
   DM_TRY(dm_buffer_table(d->length, &d->sums));
-  return dm_buffer_table(VECTORS * d->length, &d->all);
+  return dm_buffer_table(VERIFY_VECTORS * d->length, &d->all);
 }
 
 static void close_doubts(doubts *d) {

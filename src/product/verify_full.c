@@ -15,10 +15,10 @@
 static const double largest_product = 0x1p33;
 
 /* Matrices with two f64 per element, whatever their type: whole numbers are exact in f64. */
-typedef struct operands {
+typedef struct verify_operands {
   double *a, *b, *c, *c0; /* a, c and c0: this rank's rows */
   dm_range rows;
-} operands;
+} verify_operands;
 
 /* Reads ROWS of op(X), of the entry that V passes. */
 static dm_status read_wide(const dm_verify *v, const dm_dataset *dataset, dm_dtype as, dm_op op,
@@ -38,7 +38,7 @@ static dm_status read_wide(const dm_verify *v, const dm_dataset *dataset, dm_dty
   return status;
 }
 
-static dm_status read_all(const dm_verify *v, const dm_problem *p, operands *x) {
+static dm_status read_all(const dm_verify *v, const dm_problem *p, verify_operands *x) {
   const dm_equation *e = &v->equation;
   DM_TRY(read_wide(v, &v->a, e->type, e->op_a, x->rows, p->k, &x->a));
   DM_TRY(read_wide(v, &v->b, e->type, e->op_b, (dm_range){0, p->k}, p->n, &x->b));
@@ -81,8 +81,8 @@ static double ratio_of(const dm_verify *v, const dm_problem *p, const long doubl
   return error / bound;
 }
 
-static void compare(const dm_verify *v, const dm_problem *p, const operands *x, long double *sum,
-                    double *size, dm_verdict *verdict) {
+static void verify_compare(const dm_verify *v, const dm_problem *p, const verify_operands *x,
+                           long double *sum, double *size, dm_verdict *verdict) {
   for (int64_t i = 0; i < dm_range_size(x->rows); i++) {
     for (int64_t j = 0; j < p->n; j++) sum[2 * j] = sum[2 * j + 1] = size[j] = 0.0;
     for (int64_t l = 0; l < p->k; l++)
@@ -106,7 +106,7 @@ static void compare(const dm_verify *v, const dm_problem *p, const operands *x, 
 
 /* The verdict of the rank with the worst element applies to all; NORM holds the squares of this
  * rank's rows. */
-static dm_status combine(const dm_run *run, dm_verdict *verdict) {
+static dm_status verify_combine(const dm_run *run, dm_verdict *verdict) {
   double worst = verdict->residual, squares = verdict->norm;
   DM_TRY(dm_comm_sum_f64(run->world, &squares, 1));
   verdict->norm = sqrt(squares);
@@ -137,7 +137,7 @@ dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
                                          "%lld x %lld would take too long",
                                          (long long)p->m, (long long)p->n, (long long)p->k),
                                  "without --full the check takes O(n^2)"));
-  operands x = {.rows = dm_split(p->m, run->ranks, run->rank, 1)};
+  verify_operands x = {.rows = dm_split(p->m, run->ranks, run->rank, 1)};
   long double *sum = NULL;
   double *size = NULL;
   dm_status status = read_all(v, p, &x);
@@ -146,9 +146,9 @@ dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
   status = dm_comm_agree(run->world, status);
   if (!status) {
     const dm_view c = dm_view_row_major(x.c, DM_C128, dm_range_size(x.rows), p->n);
-    compare(v, p, &x, sum, size, verdict);
+    verify_compare(v, p, &x, sum, size, verdict);
     status = dm_host_dot(NULL, c, c, &verdict->norm);
-    if (!status) status = combine(run, verdict);
+    if (!status) status = verify_combine(run, verdict);
   }
   free(sum);
   free(size);
@@ -202,13 +202,14 @@ dm_status dm_verify_tiles_compare(dm_run *run, const dm_verify *v) {
   return status;
 }
 
-static dm_status add(void *sums, dm_view part, int64_t row, int64_t col) {
+static dm_status verify_full_add(void *sums, dm_view part, int64_t row, int64_t col) {
   dm_tile_sums_add(sums, part, row, col);
   return DM_OK;
 }
 
 dm_status dm_verify_tiles_read(dm_run *run, const dm_verify *v) {
-  return dm_comm_agree(run->world, dm_verify_stream(run, v, DM_C, v->c.dtype, add, v->sums));
+  return dm_comm_agree(run->world,
+                       dm_verify_stream(run, v, DM_C, v->c.dtype, verify_full_add, v->sums));
 }
 
 static void record_tiles(const dm_run *run, const dm_verify *v, bool good, double seconds,

@@ -18,7 +18,7 @@ static const dm_centering *outer(const dm_centering *centering, dm_op op, bool r
   return centering && centering->lines == lines ? centering : NULL;
 }
 
-static expected expect(const dm_dataset *a, const dm_dataset *b, const dm_equation *e) {
+static expected verify_expect(const dm_dataset *a, const dm_dataset *b, const dm_equation *e) {
   if (e->alpha[0] == 0.0 && e->alpha[1] == 0.0) return (expected){NULL, NULL};
   return (expected){outer(a->centering, e->op_a, true), outer(b->centering, e->op_b, false)};
 }
@@ -31,23 +31,23 @@ static int64_t count_nan(const dm_centering *lines) {
 
 bool dm_verify_expect_nan(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
                           dm_freivalds *check) {
-  const expected of = expect(a, b, equation);
+  const expected of = verify_expect(a, b, equation);
   dm_freivalds_expect_nan(check, of.rows, of.cols);
   return count_nan(of.rows) + count_nan(of.cols) > 0;
 }
 
-typedef struct search {
+typedef struct verify_search {
   expected of;
   dm_half half;
   int64_t parts, wrong; /* wrong: the first row with a number in place of NaN; INT64_MAX: none */
-} search;
+} verify_search;
 
-static bool is_stored(const search *l, int64_t i, int64_t j) {
+static bool is_stored(const verify_search *l, int64_t i, int64_t j) {
   return l->half == DM_BOTH_HALVES || (l->half == DM_LOWER_HALF ? j <= i : j >= i);
 }
 
-static dm_status find_numbers(void *context, dm_view part, int64_t row, int64_t col) {
-  search *l = context;
+static dm_status verify_find_numbers(void *context, dm_view part, int64_t row, int64_t col) {
+  verify_search *l = context;
   for (int64_t i = row; i < row + part.rows; i++) {
     const bool all = l->of.rows && dm_centering_is_nan(l->of.rows, i);
     for (int64_t j = col; j < col + part.cols; j++) {
@@ -61,14 +61,14 @@ static dm_status find_numbers(void *context, dm_view part, int64_t row, int64_t 
 }
 
 dm_status dm_verify_nan(dm_run *run, const dm_verify *v, const dm_problem *p, dm_verdict *verdict) {
-  search l = {.of = expect(&v->a, &v->b, &v->equation),
-              .half = p->half,
-              .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
-              .wrong = INT64_MAX};
+  verify_search l = {.of = verify_expect(&v->a, &v->b, &v->equation),
+                     .half = p->half,
+                     .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
+                     .wrong = INT64_MAX};
   const int64_t rows = count_nan(l.of.rows), cols = count_nan(l.of.cols);
   if (!verdict->pass || verdict->strained || rows + cols == 0) return DM_OK;
-  DM_TRY(dm_comm_agree(run->world,
-                       dm_verify_stream(run, v, DM_C, dm_dtype_widest(p->work), find_numbers, &l)));
+  DM_TRY(dm_comm_agree(run->world, dm_verify_stream(run, v, DM_C, dm_dtype_widest(p->work),
+                                                    verify_find_numbers, &l)));
   int64_t least = -l.wrong;
   DM_TRY(dm_comm_max_i64(run->world, &least, 1));
   if (-least < INT64_MAX) {
@@ -123,7 +123,7 @@ static bool cannot_overflow(const dm_verify *v, const dm_problem *p, const dm_ve
 
 dm_status dm_verify_finished(dm_run *run, const dm_verify *v, const dm_problem *p,
                              dm_verdict *verdict) {
-  spoiled s = {.of = expect(&v->a, &v->b, &v->equation),
+  spoiled s = {.of = verify_expect(&v->a, &v->b, &v->equation),
                .parts = dm_dtype_is_complex(p->work) ? 2 : 1};
   DM_FREED int64_t *rows = NULL;
   if (verdict->exact || cannot_overflow(v, p, verdict)) return DM_OK;

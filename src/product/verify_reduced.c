@@ -17,8 +17,8 @@
 #include "run/facts.h"
 
 enum {
-  LINES = 64,           /* that are checked, at least */
-  STRIP = 512,          /* elements of a line whose sums stay in a cache */
+  VERIFY_LINES = 64,    /* that are checked, at least */
+  VERIFY_STRIP = 512,   /* elements of a line whose sums stay in a cache */
   BLOCK_BYTES = 1 << 25 /* of the elements that are known of all lines at a time */
 };
 static const double little = 0x1p30; /* multiplications */
@@ -30,7 +30,7 @@ typedef struct kept_line {
   int64_t *indices;
 } kept_line;
 
-typedef struct reduced_check {
+typedef struct verify_reduced_check {
   dm_run *run;
   const dm_verify *v;
   dm_problem p;
@@ -49,12 +49,12 @@ typedef struct reduced_check {
   dm_distances distances; /* only their squares */
   double residual;
   int64_t unchecked, wrong; /* elements; lines */
-} reduced_check;
+} verify_reduced_check;
 
 /* ---- lines of A and B ---- */
 
 /* The first of the lines that are checked from LINE on. */
-static int64_t again_first(const reduced_check *r, int64_t line) {
+static int64_t again_first(const verify_reduced_check *r, int64_t line) {
   int64_t low = 0, high = r->count;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -67,7 +67,7 @@ static int64_t again_first(const reduced_check *r, int64_t line) {
 }
 
 static dm_status again_take_own(void *context, dm_view part, int64_t row, int64_t col) {
-  const reduced_check *r = context;
+  const verify_reduced_check *r = context;
   const bool rows = r->own == DM_A;
   const int64_t first = rows ? row : col, end = first + (rows ? part.rows : part.cols);
   for (int64_t s = again_first(r, first); s < r->count && r->line[s] < end; s++) {
@@ -79,7 +79,7 @@ static dm_status again_take_own(void *context, dm_view part, int64_t row, int64_
   return DM_OK;
 }
 
-static dm_status again_read_own(reduced_check *r) {
+static dm_status again_read_own(verify_reduced_check *r) {
   const int64_t k = r->p.k;
   DM_TRY(dm_comm_agree(r->run->world,
                        dm_verify_stream(r->run, r->v, r->own, DM_F64, again_take_own, r)));
@@ -94,20 +94,20 @@ static dm_status again_read_own(reduced_check *r) {
 }
 
 /* Whether sums are those of squares of differences. */
-static bool again_is_distance(const reduced_check *r) {
+static bool again_is_distance(const verify_reduced_check *r) {
   return r->v->equation.distance.kind != DM_NO_DISTANCE;
 }
 
 /* A part of the other matrix, whose products with the lines are divided among threads. */
-typedef struct products {
-  reduced_check *r;
+typedef struct verify_products {
+  verify_reduced_check *r;
   dm_view part;
   int64_t element, term; /* of its first number */
   int64_t step;          /* lines of each thread */
-} products;
+} verify_products;
 
 /* Rows of op(A), by lines: sums of few parts. */
-static void again_add_dots(const products *x, int64_t s) {
+static void again_add_dots(const verify_products *x, int64_t s) {
   const double *numbers = x->r->numbers + s * x->r->p.k + x->term;
   double *sums = x->r->sums + s * x->r->room + x->element;
   for (int64_t i = 0; i < x->part.rows; i++) {
@@ -126,7 +126,7 @@ static void again_add_dots(const products *x, int64_t s) {
 }
 
 /* Columns FIRST to END of op(B). */
-static void again_add_strip(const products *x, int64_t s, int64_t first, int64_t end) {
+static void again_add_strip(const verify_products *x, int64_t s, int64_t first, int64_t end) {
   const double *numbers = x->r->numbers + s * x->r->p.k + x->term;
   double *sums = x->r->sums + s * x->r->room + x->element;
   for (int64_t l = 0; l < x->part.rows; l++) {
@@ -139,18 +139,19 @@ static void again_add_strip(const products *x, int64_t s, int64_t first, int64_t
 }
 
 static dm_status again_add_products(void *context, int64_t slot) {
-  const products *x = context;
+  const verify_products *x = context;
   const int64_t first = slot * x->step, end = dm_min(x->r->count, first + x->step);
   if (x->r->other == DM_A) {
     for (int64_t s = first; s < end; s++) again_add_dots(x, s);
     return DM_OK;
   }
-  for (int64_t j = 0; j < x->part.cols; j += STRIP)
-    for (int64_t s = first; s < end; s++) again_add_strip(x, s, j, dm_min(j + STRIP, x->part.cols));
+  for (int64_t j = 0; j < x->part.cols; j += VERIFY_STRIP)
+    for (int64_t s = first; s < end; s++)
+      again_add_strip(x, s, j, dm_min(j + VERIFY_STRIP, x->part.cols));
   return DM_OK;
 }
 
-static void again_add_squares(const products *x) {
+static void again_add_squares(const verify_products *x) {
   const bool rows = x->r->other == DM_A;
   long double *squares = x->r->squares + x->element;
   for (int64_t i = 0; i < x->part.rows; i++) {
@@ -161,20 +162,20 @@ static void again_add_squares(const products *x) {
 }
 
 static dm_status again_take_other(void *context, dm_view part, int64_t row, int64_t col) {
-  reduced_check *r = context;
+  verify_reduced_check *r = context;
   const bool rows = r->other == DM_A;
   const int slots = (int)dm_max(1, dm_min(r->run->cores.threads, r->count));
-  const products x = {.r = r,
-                      .part = part,
-                      .element = (rows ? row : col) - r->block.begin,
-                      .term = rows ? col : row,
-                      .step = dm_ceil_div(r->count, slots)};
+  const verify_products x = {.r = r,
+                             .part = part,
+                             .element = (rows ? row : col) - r->block.begin,
+                             .term = rows ? col : row,
+                             .step = dm_ceil_div(r->count, slots)};
   again_add_squares(&x);
   return dm_fork_each(slots, slots, again_add_products, (void *)(uintptr_t)&x);
 }
 
 /* The elements of BLOCK of all lines, but for alpha. */
-static dm_status again_multiply(reduced_check *r) {
+static dm_status again_multiply(verify_reduced_check *r) {
   const int64_t size = dm_range_size(r->block);
   const dm_range k = {0, r->p.k};
   const dm_extent part = r->other == DM_A ? (dm_extent){r->block, k} : (dm_extent){k, r->block};
@@ -206,7 +207,7 @@ static bool again_may_overflow(const dm_problem *p, double size, double scaled) 
 }
 
 /* VALUES and BOUNDS of line S of distances. A sum that is not finite is that of C, too. */
-static void again_bound_distances(const reduced_check *r, int64_t s) {
+static void again_bound_distances(const verify_reduced_check *r, int64_t s) {
   const dm_line_distance *distance = &r->v->equation.distance;
   const double own = r->distances.squares[r->own == DM_B][r->line[s]];
   const double *others = r->distances.squares[r->own != DM_B] + r->block.begin;
@@ -225,7 +226,7 @@ static void again_bound_distances(const reduced_check *r, int64_t s) {
 }
 
 /* The squares of shifted lines, which bounds of distances follow from. */
-static dm_status again_open_distances(reduced_check *r) {
+static dm_status again_open_distances(verify_reduced_check *r) {
   DM_FREED dm_multiply *m = NULL;
   if (!again_is_distance(r)) return DM_OK;
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &m)));
@@ -237,7 +238,7 @@ static dm_status again_open_distances(reduced_check *r) {
 }
 
 /* VALUES and BOUNDS of line S. */
-static void again_bound(const reduced_check *r, int64_t s) {
+static void again_bound(const verify_reduced_check *r, int64_t s) {
   const dm_problem *p = &r->p;
   const double alpha = r->v->equation.alpha[0], u = again_roundoff(p);
   const double tiny = dm_dtype_smallest(p->c) + (fabs(alpha) * ((double)p->k + 2.0) + 2.0) *
@@ -259,12 +260,12 @@ static void again_bound(const reduced_check *r, int64_t s) {
 
 /* ---- the result, which rank 0 reads ---- */
 
-static const dm_dataset *again_array(const reduced_check *r, int which) {
+static const dm_dataset *again_array(const verify_reduced_check *r, int which) {
   return r->v->reduction.kind == DM_REDUCE_NONE ? &r->v->c : &r->v->arrays[which];
 }
 
 /* Rows FIRST to FIRST + COUNT of array WHICH, as f64. */
-static dm_status again_read(const reduced_check *r, int which, int64_t first, int64_t count,
+static dm_status again_read(const verify_reduced_check *r, int which, int64_t first, int64_t count,
                             double **numbers) {
   const dm_dataset *set = again_array(r, which);
   dm_reader *reader;
@@ -280,8 +281,8 @@ static dm_status again_read(const reduced_check *r, int which, int64_t first, in
 
 /* The same as whole numbers; what is none becomes -2, which is no index and no number of
  * elements. */
-static dm_status again_read_whole(const reduced_check *r, int which, int64_t first, int64_t count,
-                                  int64_t **numbers) {
+static dm_status again_read_whole(const verify_reduced_check *r, int which, int64_t first,
+                                  int64_t count, int64_t **numbers) {
   const int64_t all = count * again_array(r, which)->cols;
   DM_FREED double *read = NULL;
   DM_TRY(again_read(r, which, first, count, &read));
@@ -292,7 +293,7 @@ static dm_status again_read_whole(const reduced_check *r, int which, int64_t fir
 }
 
 /* STARTS: where the entries of each line begin, or NULL: entries are rows. */
-static dm_status again_open_line(const reduced_check *r, const int64_t *starts, int64_t line,
+static dm_status again_open_line(const verify_reduced_check *r, const int64_t *starts, int64_t line,
                                  kept_line *kept) {
   const dm_reduction *what = &r->v->reduction;
   const int64_t first = starts ? starts[line] : line;
@@ -312,7 +313,7 @@ static dm_status again_open_line(const reduced_check *r, const int64_t *starts, 
 }
 
 /* DM_E_INPUT: STARTS are not those of lists one after another. */
-static dm_status again_starts(const reduced_check *r, const int64_t *starts) {
+static dm_status again_starts(const verify_reduced_check *r, const int64_t *starts) {
   const int64_t entries = again_array(r, 0)->rows;
   bool sane = starts[0] == 0 && starts[r->lines] == entries;
   for (int64_t i = 0; i < r->lines; i++) sane &= starts[i] <= starts[i + 1];
@@ -322,7 +323,7 @@ static dm_status again_starts(const reduced_check *r, const int64_t *starts) {
                            (long long)r->lines);
 }
 
-static dm_status again_open_lines(reduced_check *r) {
+static dm_status again_open_lines(verify_reduced_check *r) {
   DM_FREED int64_t *starts = NULL;
   if (r->run->rank != 0) return DM_OK;
   DM_TRY(dm_buffer_table(r->count, &r->kept));
@@ -335,7 +336,7 @@ static dm_status again_open_lines(reduced_check *r) {
   return DM_OK;
 }
 
-static void again_compare(reduced_check *r) {
+static void again_compare(verify_reduced_check *r) {
   for (int64_t s = 0; s < r->count && r->kept; s++) {
     if (again_is_distance(r))
       again_bound_distances(r, s);
@@ -346,7 +347,7 @@ static void again_compare(reduced_check *r) {
   }
 }
 
-static void again_end(reduced_check *r) {
+static void again_end(verify_reduced_check *r) {
   for (int64_t s = 0; s < r->count && r->kept; s++) {
     dm_line_check *check = &r->kept[s].check;
     dm_line_check_end(check);
@@ -358,7 +359,7 @@ static void again_end(reduced_check *r) {
 
 /* ---- all ---- */
 
-static dm_status again_shape(const reduced_check *r, int which, int64_t rows, int64_t cols,
+static dm_status again_shape(const verify_reduced_check *r, int which, int64_t rows, int64_t cols,
                              dm_dtype type) {
   const dm_dataset *set = again_array(r, which);
   if (set->rows == rows && set->cols == cols && set->dtype == type) return DM_OK;
@@ -368,7 +369,7 @@ static dm_status again_shape(const reduced_check *r, int which, int64_t rows, in
                     (long long)rows, (long long)cols, dm_dtype_name(type));
 }
 
-static dm_status again_shapes(const reduced_check *r) {
+static dm_status again_shapes(const verify_reduced_check *r) {
   const dm_reduction *what = &r->v->reduction;
   const int64_t top = dm_min(what->top, r->length), entries = again_array(r, 0)->rows;
   if (what->kind == DM_REDUCE_TOP) {
@@ -383,7 +384,7 @@ static dm_status again_shapes(const reduced_check *r) {
   return again_shape(r, 2, r->lines + 1, 1, DM_I64);
 }
 
-static dm_status again_pose(reduced_check *r) {
+static dm_status again_pose(verify_reduced_check *r) {
   const dm_reduction *what = &r->v->reduction;
   DM_TRY(dm_problem_of(&r->v->a, &r->v->b, NULL, &r->v->equation, &r->p));
   if (dm_problem_entries(&r->p) > 1 || r->p.reads_c || dm_dtype_is_complex(r->p.work))
@@ -397,10 +398,10 @@ static dm_status again_pose(reduced_check *r) {
 }
 
 /* All lines, or one in each of COUNT even parts of them. */
-static dm_status again_draw(reduced_check *r) {
+static dm_status again_draw(verify_reduced_check *r) {
   const double work = (double)r->length * (double)r->p.k; /* of a line */
   const int64_t cheap = (int64_t)(little / fmax(1.0, work));
-  r->count = r->v->full ? r->lines : dm_min(r->lines, dm_max(LINES, cheap));
+  r->count = r->v->full ? r->lines : dm_min(r->lines, dm_max(VERIFY_LINES, cheap));
   r->seed = r->v->seed.value;
   dm_status status = r->v->seed.stated || r->count == r->lines || r->run->rank != 0
                          ? DM_OK
@@ -417,10 +418,10 @@ static dm_status again_draw(reduced_check *r) {
 }
 
 /* All lines are checked together. */
-static dm_status again_check_fit(const reduced_check *r) {
+static dm_status again_check_fit(const verify_reduced_check *r) {
   const int64_t each = (int64_t)sizeof(double);
   const double needs =
-      (double)r->count * (double)(r->p.k + dm_min(r->length, STRIP)) * (double)each;
+      (double)r->count * (double)(r->p.k + dm_min(r->length, VERIFY_STRIP)) * (double)each;
   const int64_t has = dm_memory_available() / dm_max(1, r->run->local_ranks);
   if (has == 0 || needs < (double)has / 2.0) return DM_OK;
   return dm_hint(
@@ -428,9 +429,9 @@ static dm_status again_check_fit(const reduced_check *r) {
       "without --full some of them are verified");
 }
 
-static dm_status again_allocate(reduced_check *r) {
+static dm_status again_allocate(verify_reduced_check *r) {
   const int64_t each = BLOCK_BYTES / (int64_t)sizeof(double) / r->count;
-  r->room = dm_max(1, dm_min(r->length, dm_max(each, STRIP)));
+  r->room = dm_max(1, dm_min(r->length, dm_max(each, VERIFY_STRIP)));
   DM_TRY(dm_buffer_table(r->count * r->p.k, &r->numbers));
   DM_TRY(dm_buffer_table(r->count, &r->norms));
   DM_TRY(dm_buffer_table(r->count * r->room, &r->sums));
@@ -440,7 +441,7 @@ static dm_status again_allocate(reduced_check *r) {
   return dm_buffer_table(r->room, &r->bounds);
 }
 
-static void again_close(reduced_check *r) {
+static void again_close(verify_reduced_check *r) {
   for (int64_t s = 0; s < r->count && r->kept; s++) {
     dm_line_check_close(&r->kept[s].check);
     free(r->kept[s].values);
@@ -452,7 +453,7 @@ static void again_close(reduced_check *r) {
   dm_distances_close(&r->distances);
 }
 
-static dm_status again_all(reduced_check *r) {
+static dm_status again_all(verify_reduced_check *r) {
   DM_TRY(again_draw(r));
   DM_TRY(dm_comm_agree(r->run->world, again_check_fit(r)));
   DM_TRY(dm_comm_agree(r->run->world, again_allocate(r)));
@@ -468,11 +469,11 @@ static dm_status again_all(reduced_check *r) {
   return DM_OK;
 }
 
-static const char *again_word(const reduced_check *r) {
+static const char *again_word(const verify_reduced_check *r) {
   return r->wrong > 0 ? "FAIL" : r->unchecked > 0 ? "PARTIAL" : "PASS";
 }
 
-static void again_report(const reduced_check *r, double seconds, dm_record *record) {
+static void again_report(const verify_reduced_check *r, double seconds, dm_record *record) {
   const dm_problem *p = &r->p;
   const dm_reduction *what = &r->v->reduction;
   const bool all = r->count == r->lines;
@@ -503,7 +504,7 @@ static void again_report(const reduced_check *r, double seconds, dm_record *reco
 }
 
 /* The outcome, of rank 0. */
-static dm_status again_outcome(const reduced_check *r) {
+static dm_status again_outcome(const verify_reduced_check *r) {
   const char *file = again_array(r, 0)->at.file;
   for (int64_t s = 0; s < r->count && r->kept; s++)
     if (r->kept[s].check.wrong[0])
@@ -521,7 +522,7 @@ static dm_status again_outcome(const reduced_check *r) {
 dm_status dm_verify_reduced(dm_run *run, const dm_verify *v, dm_record *record) {
   const double start = dm_now();
   const dm_dataset *const sets[3] = {&v->a, &v->b, NULL};
-  reduced_check r = {.run = run, .v = v};
+  verify_reduced_check r = {.run = run, .v = v};
   dm_status status = dm_comm_agree(run->world, again_pose(&r));
   if (!status) status = dm_verify_missing(run, v->io_threads, sets, again_all(&r));
   if (!status && run->rank == 0) again_report(&r, dm_now() - start, record);

@@ -14,17 +14,17 @@
 static const struct {
   const char *word;
   const dm_reduce_ops *ops;
-} kinds[] = {[DM_REDUCE_TOP] = {"top", &dm_reduce_top},
-             [DM_REDUCE_BEYOND] = {"above", &dm_reduce_beyond},
-             [DM_REDUCE_MAX] = {"max", &dm_reduce_number},
-             [DM_REDUCE_MIN] = {"min", &dm_reduce_number},
-             [DM_REDUCE_ARGMAX] = {"argmax", &dm_reduce_number},
-             [DM_REDUCE_ARGMIN] = {"argmin", &dm_reduce_number},
-             [DM_REDUCE_SUM] = {"sum", &dm_reduce_number},
-             [DM_REDUCE_MEAN] = {"mean", &dm_reduce_number},
-             [DM_REDUCE_NORM] = {"norm", &dm_reduce_number},
-             [DM_REDUCE_COUNT] = {"count", &dm_reduce_number},
-             [DM_REDUCE_DIAGONAL] = {"diagonal", &dm_reduce_number}};
+} reduction_kinds[] = {[DM_REDUCE_TOP] = {"top", &dm_reduce_top},
+                       [DM_REDUCE_BEYOND] = {"above", &dm_reduce_beyond},
+                       [DM_REDUCE_MAX] = {"max", &dm_reduce_number},
+                       [DM_REDUCE_MIN] = {"min", &dm_reduce_number},
+                       [DM_REDUCE_ARGMAX] = {"argmax", &dm_reduce_number},
+                       [DM_REDUCE_ARGMIN] = {"argmin", &dm_reduce_number},
+                       [DM_REDUCE_SUM] = {"sum", &dm_reduce_number},
+                       [DM_REDUCE_MEAN] = {"mean", &dm_reduce_number},
+                       [DM_REDUCE_NORM] = {"norm", &dm_reduce_number},
+                       [DM_REDUCE_COUNT] = {"count", &dm_reduce_number},
+                       [DM_REDUCE_DIAGONAL] = {"diagonal", &dm_reduce_number}};
 
 const char *dm_reduce_by_name(dm_reduce_by by) {
   static const char *const names[] = {"value", "abs", "smallest"};
@@ -32,7 +32,7 @@ const char *dm_reduce_by_name(dm_reduce_by by) {
 }
 
 const char *dm_reduction_word(const dm_reduction *what) {
-  return what->kind == DM_REDUCE_BEYOND && what->below ? "below" : kinds[what->kind].word;
+  return what->kind == DM_REDUCE_BEYOND && what->below ? "below" : reduction_kinds[what->kind].word;
 }
 
 bool dm_reduction_counts(dm_reduction_kind kind) {
@@ -46,7 +46,7 @@ int dm_reduction_arrays(const dm_reduction *what, const char *names[DM_REDUCED_A
              is_beyond = what->kind == DM_REDUCE_BEYOND || what->sparse;
   const int count = is_top ? 2 : is_beyond ? 3 : 1;
   for (int i = 0; i < count; i++)
-    names[i] = is_top ? top[i] : is_beyond ? beyond[i] : kinds[what->kind].word;
+    names[i] = is_top ? top[i] : is_beyond ? beyond[i] : reduction_kinds[what->kind].word;
   return count;
 }
 
@@ -65,7 +65,8 @@ const char *dm_reduction_text(const dm_reduction *what, char text[DM_REDUCTION_T
     snprintf(text, DM_REDUCTION_TEXT, "%s%s %s%s", what->by == DM_BY_MAGNITUDE ? "magnitudes " : "",
              what->below ? "below" : "above", number, self);
   else
-    snprintf(text, DM_REDUCTION_TEXT, "%s of each %s%s", kinds[what->kind].word, line, self);
+    snprintf(text, DM_REDUCTION_TEXT, "%s of each %s%s", reduction_kinds[what->kind].word, line,
+             self);
   return text;
 }
 
@@ -76,7 +77,7 @@ dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length
   dm_reducer *r;
   DM_TRY(dm_buffer_table(1, &r));
   r->what = *what;
-  r->ops = kinds[what->kind].ops;
+  r->ops = reduction_kinds[what->kind].ops;
   r->lines = lines;
   r->length = length;
   r->room = room;
@@ -99,15 +100,15 @@ void dm_reducer_free(dm_reducer *reducer) {
 /* ---- adding ---- */
 
 /* A part of C whose lines are divided among threads: its rows, or, ACROSS, its columns. */
-typedef struct adding {
+typedef struct reduction_adding {
   dm_reducer *reducer;
   dm_view part;
   int64_t row, col, step;
   bool across;
-} adding;
+} reduction_adding;
 
 /* Whether nothing of COUNT numbers from (i, j) of the part on is kept, which most often is so. */
-static bool reducer_skips(const adding *a, int64_t i, int64_t j, int64_t count) {
+static bool reducer_skips(const reduction_adding *a, int64_t i, int64_t j, int64_t count) {
   const dm_reducer *r = a->reducer;
   return r->ops->skips && a->part.dtype == DM_F32 && a->part.col_stride == 1 &&
          r->ops->skips(r, dm_view_at(a->part, i, j), count, a->across ? a->col + j : a->row + i,
@@ -115,7 +116,8 @@ static bool reducer_skips(const adding *a, int64_t i, int64_t j, int64_t count) 
 }
 
 /* COUNT numbers from (i, j) of the part on. */
-static dm_status reducer_add_piece(const adding *a, int slot, int64_t i, int64_t j, int64_t count) {
+static dm_status reducer_add_piece(const reduction_adding *a, int slot, int64_t i, int64_t j,
+                                   int64_t count) {
   dm_reducer *r = a->reducer;
   double values[DM_PIECE];
   const bool in_place = a->part.dtype == DM_F64 && a->part.col_stride == 1;
@@ -143,7 +145,7 @@ static dm_status reducer_add_piece(const adding *a, int slot, int64_t i, int64_t
 }
 
 static dm_status reducer_add_lines(void *context, int64_t slot) {
-  const adding *a = context;
+  const reduction_adding *a = context;
   const int64_t lines = a->across ? a->part.cols : a->part.rows;
   const int64_t begin = dm_min(slot * a->step, lines), end = dm_min(begin + a->step, lines);
   const int64_t rows[2] = {a->across ? 0 : begin, a->across ? a->part.rows : end};
@@ -162,7 +164,7 @@ dm_status dm_reducer_add(dm_reducer *r, dm_view part, int64_t row, int64_t col, 
   const int64_t lines = across ? part.cols : part.rows;
   if (dm_view_is_empty(part)) return DM_OK;
   const int64_t slots = dm_max(1, dm_min(dm_min(threads, DM_REDUCE_SLOTS), dm_ceil_div(lines, 8)));
-  adding a = {.reducer = r, .part = part, .row = row, .col = col, .across = across};
+  reduction_adding a = {.reducer = r, .part = part, .row = row, .col = col, .across = across};
   a.step = dm_round_up(dm_ceil_div(lines, slots), 8);
   return dm_fork_each(slots, (int)slots, reducer_add_lines, &a);
 }

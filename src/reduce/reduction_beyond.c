@@ -36,13 +36,13 @@ typedef struct beyond {
 } beyond;
 
 /* An element takes its entry, and a place in the sorted list and in the result. */
-enum { BYTES = 3 * (int)sizeof(beyond_entry) };
+enum { REDUCTION_BYTES = 3 * (int)sizeof(beyond_entry) };
 
 static dm_status beyond_open(dm_reducer *r, int64_t room) {
   beyond *b;
   DM_TRY(dm_buffer_table(1, &b));
   r->kept = b;
-  b->memory = room / BYTES;
+  b->memory = room / REDUCTION_BYTES;
   b->folder = r->folder;
   b->stated = r->what.most > 0 && (b->folder || r->what.most < b->memory);
   b->most = b->stated ? r->what.most : b->folder ? INT64_MAX / 64 : b->memory;
@@ -161,14 +161,14 @@ static bool beyond_skips(const dm_reducer *r, const float *values, int64_t count
   return all;
 }
 
-enum { STRETCH = DM_REDUCE_STRETCH };
+enum { REDUCTION_STRETCH = DM_REDUCE_STRETCH };
 
 static dm_status beyond_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   beyond *b = r->kept;
   const bool magnitude = r->what.by == DM_BY_MAGNITUDE;
   const double sign = r->what.below ? -1.0 : 1.0, threshold = sign * r->what.threshold;
-  for (int64_t first = 0; first < p->count; first += STRETCH) {
-    const int64_t end = dm_min(first + STRETCH, p->count);
+  for (int64_t first = 0; first < p->count; first += REDUCTION_STRETCH) {
+    const int64_t end = dm_min(first + REDUCTION_STRETCH, p->count);
     bool any;
     exceeds(p->values + first, threshold, magnitude, sign, end - first, &any);
     for (int64_t i = first; any && i < end; i++) {

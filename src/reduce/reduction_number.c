@@ -8,16 +8,16 @@
 #include "reduce/wide_sum.h"
 
 /* The extreme, or the element of the diagonal, and where it is, or -1; or what is not NaN. */
-typedef struct number {
+typedef struct reduction_number {
   double value;
   int64_t index, count;
-} number;
+} reduction_number;
 
-typedef struct numbers {
-  number *of;
+typedef struct reduction_numbers {
+  reduction_number *of;
   dm_wide_sum *sums; /* of SUM, MEAN and NORM, which have no others */
   void *result;
-} numbers;
+} reduction_numbers;
 
 static bool is_extreme(dm_reduction_kind kind) {
   return kind == DM_REDUCE_MAX || kind == DM_REDUCE_MIN || kind == DM_REDUCE_ARGMAX ||
@@ -30,11 +30,11 @@ static bool is_sum(dm_reduction_kind kind) {
 
 /* Bytes for a line. */
 static int64_t number_size(const dm_reducer *r) {
-  return is_sum(r->what.kind) ? (int64_t)sizeof(dm_wide_sum) : (int64_t)sizeof(number);
+  return is_sum(r->what.kind) ? (int64_t)sizeof(dm_wide_sum) : (int64_t)sizeof(reduction_number);
 }
 
 static dm_status number_open(dm_reducer *r, int64_t room) {
-  numbers *n;
+  reduction_numbers *n;
   DM_TRY(dm_buffer_table(1, &n));
   r->kept = n;
   if (r->lines > room / number_size(r))
@@ -46,7 +46,7 @@ static dm_status number_open(dm_reducer *r, int64_t room) {
 }
 
 static void number_close(dm_reducer *r) {
-  numbers *n = r->kept;
+  reduction_numbers *n = r->kept;
   if (!n) return;
   free(n->of);
   free(n->sums);
@@ -56,7 +56,8 @@ static void number_close(dm_reducer *r) {
 
 /* ---- adding ---- */
 
-static void number_add_extreme(dm_reduction_kind kind, number *to, double value, int64_t index) {
+static void number_add_extreme(dm_reduction_kind kind, reduction_number *to, double value,
+                               int64_t index) {
   const bool largest = kind == DM_REDUCE_MAX || kind == DM_REDUCE_ARGMAX;
   const bool better = to->index < 0 || (largest ? value > to->value : value < to->value) ||
                       (value == to->value && index < to->index);
@@ -66,7 +67,7 @@ static void number_add_extreme(dm_reduction_kind kind, number *to, double value,
 }
 
 static void number_add_sums(const dm_reducer *r, const dm_piece *p, int64_t *nans) {
-  const numbers *n = r->kept;
+  const reduction_numbers *n = r->kept;
   const bool squares = r->what.kind == DM_REDUCE_NORM;
   for (int64_t i = 0; i < p->count; i++) {
     dm_wide_sum *to = &n->sums[dm_piece_line(p, i)];
@@ -79,7 +80,7 @@ static void number_add_sums(const dm_reducer *r, const dm_piece *p, int64_t *nan
 }
 
 static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
-  numbers *n = r->kept;
+  reduction_numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
   if (is_sum(kind)) {
     number_add_sums(r, p, nans);
@@ -88,12 +89,12 @@ static dm_status number_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   for (int64_t i = 0; i < p->count; i++) {
     const int64_t line = dm_piece_line(p, i), index = dm_piece_index(p, i);
     if (kind == DM_REDUCE_DIAGONAL && line != index) continue;
-    number *to = &n->of[line];
+    reduction_number *to = &n->of[line];
     const bool nan = isnan(p->values[i]);
     *nans += nan;
     to->count += !nan;
     if (kind == DM_REDUCE_DIAGONAL)
-      *to = (number){.value = p->values[i], .index = index};
+      *to = (reduction_number){.value = p->values[i], .index = index};
     else if (is_extreme(kind) && !nan)
       number_add_extreme(kind, to, p->values[i], index);
   }
@@ -108,20 +109,20 @@ static dm_status number_settle(dm_reducer *r) {
 }
 
 static int number_states(dm_reducer *r, dm_reduce_state list[DM_REDUCE_STATES]) {
-  const numbers *n = r->kept;
+  const reduction_numbers *n = r->kept;
   list[0] = (dm_reduce_state){n->sums ? (void *)n->sums : n->of, r->lines * number_size(r)};
   return 1;
 }
 
 static dm_status number_absorb(dm_reducer *r, const dm_reduce_state list[DM_REDUCE_STATES]) {
-  const numbers *n = r->kept;
+  const reduction_numbers *n = r->kept;
   for (int64_t i = 0; i < r->lines; i++) {
     if (n->sums) {
       dm_wide_join(&n->sums[i], &((const dm_wide_sum *)list[0].data)[i]);
       continue;
     }
-    number *to = &n->of[i];
-    const number one = ((const number *)list[0].data)[i];
+    reduction_number *to = &n->of[i];
+    const reduction_number one = ((const reduction_number *)list[0].data)[i];
     to->count += one.count;
     if (one.index < 0) continue;
     if (r->what.kind == DM_REDUCE_DIAGONAL)
@@ -143,7 +144,7 @@ static int64_t number_bytes(const dm_reducer *r) {
 }
 
 static double number_value(const dm_reducer *r, int64_t line) {
-  const numbers *n = r->kept;
+  const reduction_numbers *n = r->kept;
   const dm_reduction_kind kind = r->what.kind;
   if (!n->sums) return n->of[line].index < 0 ? (double)NAN : n->of[line].value;
   if (kind == DM_REDUCE_NORM) return dm_wide_root(&n->sums[line]);
@@ -154,7 +155,7 @@ static double number_value(const dm_reducer *r, int64_t line) {
 
 static dm_status number_result(dm_reducer *r, dm_dtype type,
                                dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
-  numbers *n = r->kept;
+  reduction_numbers *n = r->kept;
   const bool counts = dm_reduction_counts(r->what.kind);
   DM_TRY(dm_buffer_alloc(dm_max(1, r->lines) * 8, &n->result));
   for (int64_t i = 0; i < r->lines; i++) {

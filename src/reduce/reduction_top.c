@@ -160,12 +160,12 @@ static bool top_skips(const dm_reducer *r, const float *values, int64_t count, i
   return all;
 }
 
-enum { STRETCH = DM_REDUCE_STRETCH };
+enum { REDUCTION_TOP_STRETCH = DM_REDUCE_STRETCH };
 
 static dm_status top_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   top *t = r->kept;
-  for (int64_t first = 0; first < p->count; first += STRETCH) {
-    const int64_t end = dm_min(first + STRETCH, p->count);
+  for (int64_t first = 0; first < p->count; first += REDUCTION_TOP_STRETCH) {
+    const int64_t end = dm_min(first + REDUCTION_TOP_STRETCH, p->count);
     bool any;
     passes(r->what.by, p->values + first, t->limit + dm_piece_line(p, first), !p->across,
            end - first, &any);

@@ -14,7 +14,7 @@ enum {
   CARRIES = 47      /* bits that a digit holds besides, for so many numbers */
 };
 
-enum { PLUS = 1, MINUS = 2, NONE = 4 }; /* special: Inf, -Inf, NaN */
+enum { PLUS = 1, MINUS = 2, WIDE_SUM_NONE = 4 }; /* special: Inf, -Inf, NaN */
 
 static const int64_t wide_mask = (INT64_C(1) << BITS) - 1;
 
@@ -54,7 +54,7 @@ static bool wide_take_apart(dm_wide_sum *sum, double value, uint64_t *size, int 
   const uint64_t fraction = bits & ((UINT64_C(1) << FRACTION) - 1);
   *negative = bits >> 63;
   if (stored == 0x7ff) {
-    sum->special |= fraction ? NONE : *negative ? MINUS : PLUS;
+    sum->special |= fraction ? WIDE_SUM_NONE : *negative ? MINUS : PLUS;
     return false;
   }
   *size = stored ? fraction | UINT64_C(1) << FRACTION : fraction;

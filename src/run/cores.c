@@ -35,7 +35,7 @@ void dm_cores_allowed(cpu_set_t *own, cpu_set_t *job) {
   if (!CPU_EQUAL(job, own)) cut_to_allowed(own, job);
 }
 
-static long number_of(const char *name) {
+static long cores_number_of(const char *name) {
   const char *text = getenv(name);
   const long number = text ? strtol(text, NULL, 10) : 0;
   return number > 0 && number < CPU_SETSIZE ? number : 0;
@@ -57,7 +57,7 @@ bool dm_cores_asked(const cpu_set_t *job) {
    * others. */
   if (!getenv("OMPI_COMM_WORLD_SIZE") && getenv("PMI_RANK") && !getenv("SLURM_STEP_ID"))
     return true;
-  const long cpus = number_of("SLURM_CPUS_ON_NODE");
+  const long cpus = cores_number_of("SLURM_CPUS_ON_NODE");
   return cpus > 0 && cpus < CPU_COUNT(job);
 }
 
@@ -65,7 +65,7 @@ int dm_cores_threads_stated(void) {
   static const char *const names[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
                                       "OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (number_of(names[i]) > 0) return (int)number_of(names[i]);
+    if (cores_number_of(names[i]) > 0) return (int)cores_number_of(names[i]);
   return 0;
 }
 
@@ -82,7 +82,7 @@ bool dm_cores_take(const cpu_set_t *cpus) {
   return true;
 }
 
-static cpu_set_t all_of(const dm_core_case *of) {
+static cpu_set_t cores_all_of(const dm_core_case *of) {
   cpu_set_t all;
   CPU_ZERO(&all);
   for (int r = 0; r < of->ranks; r++) CPU_OR(&all, &all, &of->bound[r]);
@@ -91,7 +91,7 @@ static cpu_set_t all_of(const dm_core_case *of) {
 
 /* Whether cores of the job would be idle. */
 static bool bound_too_narrowly(const dm_core_case *of) {
-  cpu_set_t used = all_of(of);
+  cpu_set_t used = cores_all_of(of);
   CPU_AND(&used, &used, &of->job);
   return !CPU_EQUAL(&used, &of->job);
 }
@@ -138,8 +138,8 @@ static int count_cores(const dm_topology *t, const cpu_set_t *cpus, int core_at[
 }
 
 /* Takes the cores from BEGIN to END of those in CPUS. */
-static void take_cores(const dm_topology *t, const cpu_set_t *cpus, const int core_at[], int begin,
-                       int end, cpu_set_t *part) {
+static void cores_take_cores(const dm_topology *t, const cpu_set_t *cpus, const int core_at[],
+                             int begin, int end, cpu_set_t *part) {
   cpu_set_t some;
   CPU_ZERO(&some);
   for (int i = 0; i < t->count; i++)
@@ -176,7 +176,7 @@ void dm_cores_divide(const dm_core_case *of, const dm_topology *t, int rank, dm_
   *part = (dm_core_part){.cpus = all, .cores = cores, .reason = DM_CORES_ALL};
   if (members > 1 && cores >= members) {
     const int begin = place * cores / members, end = (place + 1) * cores / members;
-    take_cores(t, &all, core_at, begin, end, &part->cpus);
+    cores_take_cores(t, &all, core_at, begin, end, &part->cpus);
     part->cores = end - begin;
   }
   int own = cores < members ? 1 : part->cores;
@@ -199,7 +199,7 @@ static void plain_topology(dm_topology *t) {
   for (int i = 0; i < CPU_SETSIZE; i++) t->cpu[i] = t->core[i] = i;
 }
 
-static void list(hwloc_topology_t loaded, dm_topology *t) {
+static void cores_list(hwloc_topology_t loaded, dm_topology *t) {
   const int count = hwloc_get_nbobjs_by_type(loaded, HWLOC_OBJ_PU);
   for (int i = 0; i < count; i++) {
     const hwloc_obj_t pu = hwloc_get_obj_by_type(loaded, HWLOC_OBJ_PU, (unsigned)i);
@@ -214,7 +214,7 @@ void dm_topology_read(dm_topology *t) {
   hwloc_topology_t loaded;
   t->count = 0;
   if (hwloc_topology_init(&loaded) == 0) {
-    if (hwloc_topology_load(loaded) == 0) list(loaded, t);
+    if (hwloc_topology_load(loaded) == 0) cores_list(loaded, t);
     hwloc_topology_destroy(loaded);
   }
   if (t->count == 0) plain_topology(t);

@@ -17,7 +17,7 @@
 enum { MOST_SOCKETS = 64 };
 
 /* The first line of PATH; "unknown" if it cannot be read. */
-static void read_line(const char *path, char text[64]) {
+static void facts_read_line(const char *path, char text[64]) {
   snprintf(text, 64, "unknown");
   FILE *file = fopen(path, "r");
   if (!file) return;
@@ -40,7 +40,7 @@ static int64_t count_entries(const char *path, const char *name, bool sockets) {
     count++;
     if (!sockets) continue;
     snprintf(file, sizeof file, "%.30s/%.200s/topology/physical_package_id", path, entry->d_name);
-    read_line(file, text);
+    facts_read_line(file, text);
     const long socket = strtol(text, &end, 10);
     if (end != text && socket >= 0 && socket < MOST_SOCKETS) seen[socket] = true;
   }
@@ -54,8 +54,8 @@ static int64_t count_entries(const char *path, const char *name, bool sockets) {
 static void record_processors(bool shown, dm_record *record) {
   static const char cpus_at[] = "/sys/devices/system/cpu", nodes_at[] = "/sys/devices/system/node";
   char cpus[64], numa[64];
-  read_line("/sys/devices/system/cpu/online", cpus);
-  read_line("/sys/devices/system/node/online", numa);
+  facts_read_line("/sys/devices/system/cpu/online", cpus);
+  facts_read_line("/sys/devices/system/node/online", numa);
   const int64_t sockets = count_entries(cpus_at, "cpu", true);
   dm_record_integer(record, "machine.cores", shown ? "cores" : NULL, DM_SHOWN_PLAIN,
                     sysconf(_SC_NPROCESSORS_ONLN));
@@ -82,11 +82,11 @@ static void record_software(bool shown, dm_record *record) {
                  DM_BUILD_TYPE);
 }
 
-static double known(double value) {
+static double facts_known(double value) {
   return value > 0 ? value : NAN;
 }
 
-static void *describe(void *context) {
+static void *facts_describe(void *context) {
   dm_gpu_facts *facts = context;
   dm_nvml_describe(facts->uuid, &facts->found);
   return NULL;
@@ -104,8 +104,8 @@ void dm_gpu_facts_ask(dm_gpu_facts **facts, const char *uuid) {
   dm_gpu_facts *new = *facts = calloc(1, sizeof *new);
   if (!new) return; /* records say less */
   strcpy(new->uuid, uuid);
-  new->threaded = pthread_create(&new->thread, NULL, describe, new) == 0;
-  if (!new->threaded) describe(new);
+  new->threaded = pthread_create(&new->thread, NULL, facts_describe, new) == 0;
+  if (!new->threaded) facts_describe(new);
 }
 
 void dm_gpu_facts_close(dm_gpu_facts *facts) {
@@ -119,8 +119,10 @@ static void record_gpu(dm_gpu_facts *gpu, dm_record *record) {
   dm_record_text(record, "machine.driver", NULL, "%s", facts.driver);
   dm_record_integer(record, "machine.nvlinks", NULL, DM_SHOWN_PLAIN, facts.nvlinks);
   dm_record_text(record, "machine.gpu_links", NULL, "%s", facts.links);
-  dm_record_real(record, "machine.gpu_clock_most_hz", NULL, DM_SHOWN_PLAIN, known(facts.clock));
-  dm_record_real(record, "machine.gpu_power_limit_W", NULL, DM_SHOWN_PLAIN, known(facts.power));
+  dm_record_real(record, "machine.gpu_clock_most_hz", NULL, DM_SHOWN_PLAIN,
+                 facts_known(facts.clock));
+  dm_record_real(record, "machine.gpu_power_limit_W", NULL, DM_SHOWN_PLAIN,
+                 facts_known(facts.power));
 }
 
 void dm_facts_record(dm_gpu_facts *gpu, bool shown, dm_record *record) {

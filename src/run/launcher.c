@@ -8,9 +8,9 @@
 enum { ANCESTORS = 64 };
 
 /* How the names of processes begin, which Linux truncates to 15 characters: also mpirun.openmpi. */
-static const char *const names[] = {"slurmstepd", "orted",           "prted",     "prterun",
-                                    "orterun",    "hydra_pmi_proxy", "pmi_proxy", "hydra_bstrap_pr",
-                                    "mpirun",     "mpiexec"};
+static const char *const launcher_names[] = {
+    "slurmstepd",      "orted",     "prted",           "prterun", "orterun",
+    "hydra_pmi_proxy", "pmi_proxy", "hydra_bstrap_pr", "mpirun",  "mpiexec"};
 
 typedef struct process {
   char name[16], state;
@@ -47,8 +47,8 @@ static bool look_up(pid_t pid, process *p) {
 }
 
 static bool is_launcher(const char *name) {
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+  for (size_t i = 0; i < sizeof launcher_names / sizeof launcher_names[0]; i++)
+    if (strncmp(name, launcher_names[i], strlen(launcher_names[i])) == 0) return true;
   return false;
 }
 

@@ -20,25 +20,25 @@
 /* Not in the CSV, whose columns must not depend on the environment. */
 static const char environment[] = "environment.";
 
-typedef struct entry {
+typedef struct record_entry {
   char *path, *label, *shown; /* label NULL: not in the table */
   json_t *value;              /* NULL: only in the table */
   bool detail;
-} entry;
+} record_entry;
 
 struct dm_record {
-  entry *entries;
+  record_entry *entries;
   int count, room;
   bool failed; /* an allocation failed */
   const char *verb;
   char *summary;
 };
 
-static void add(dm_record *record, const char *path, const char *label, const char *shown,
-                json_t *value) {
+static void record_add(dm_record *record, const char *path, const char *label, const char *shown,
+                       json_t *value) {
   if (record->count == record->room) {
     int room = 2 * record->room + 32;
-    entry *entries = realloc(record->entries, (size_t)room * sizeof *entries);
+    record_entry *entries = realloc(record->entries, (size_t)room * sizeof *entries);
     if (!entries) {
       record->failed = true;
       json_decref(value);
@@ -47,11 +47,11 @@ static void add(dm_record *record, const char *path, const char *label, const ch
     record->entries = entries;
     record->room = room;
   }
-  entry *e = &record->entries[record->count++];
-  *e = (entry){.path = strdup(path),
-               .label = label ? strdup(label) : NULL,
-               .shown = shown ? strdup(shown) : NULL,
-               .value = value};
+  record_entry *e = &record->entries[record->count++];
+  *e = (record_entry){.path = strdup(path),
+                      .label = label ? strdup(label) : NULL,
+                      .shown = shown ? strdup(shown) : NULL,
+                      .value = value};
   if (!e->path || (!e->value && path[0]) || (label && !e->label) || (shown && !e->shown))
     record->failed = true;
 }
@@ -76,7 +76,7 @@ void dm_record_text(dm_record *record, const char *path, const char *label, cons
     record->failed = true;
     return;
   }
-  add(record, path, label, text, text_value(text));
+  record_add(record, path, label, text, text_value(text));
   free(text);
 }
 
@@ -87,7 +87,7 @@ void dm_record_integer(dm_record *record, const char *path, const char *label, d
     dm_format_bytes(value, text);
   else
     snprintf(text, sizeof text, "%lld", (long long)value);
-  add(record, path, label, text, json_integer(value));
+  record_add(record, path, label, text, json_integer(value));
 }
 
 void dm_record_real(dm_record *record, const char *path, const char *label, dm_shown shown,
@@ -111,11 +111,11 @@ void dm_record_real(dm_record *record, const char *path, const char *label, dm_s
     break;
   }
   /* JSON has no infinity and no NaN. */
-  add(record, path, label, text, isfinite(value) ? json_real(value) : json_null());
+  record_add(record, path, label, text, isfinite(value) ? json_real(value) : json_null());
 }
 
 void dm_record_flag(dm_record *record, const char *path, const char *label, bool value) {
-  add(record, path, label, value ? "yes" : "no", json_boolean(value));
+  record_add(record, path, label, value ? "yes" : "no", json_boolean(value));
 }
 
 static json_t *array_of(dm_record *record, const double *values, int64_t count) {
@@ -128,17 +128,17 @@ static json_t *array_of(dm_record *record, const double *values, int64_t count) 
 }
 
 void dm_record_series(dm_record *record, const char *path, const double *values, int64_t count) {
-  add(record, path, NULL, NULL, array_of(record, values, count));
+  record_add(record, path, NULL, NULL, array_of(record, values, count));
 }
 
 /* The array at PATH; creates it if there is none. */
 static json_t *array_at(dm_record *record, const char *path) {
   for (int i = 0; i < record->count; i++) {
-    const entry *e = &record->entries[i];
+    const record_entry *e = &record->entries[i];
     if (e->path && strcmp(e->path, path) == 0 && json_is_array(e->value)) return e->value;
   }
   json_t *array = json_array();
-  add(record, path, NULL, NULL, array);
+  record_add(record, path, NULL, NULL, array);
   return record->failed ? NULL : array;
 }
 
@@ -171,7 +171,7 @@ void dm_record_notes(dm_record *record, struct dm_notes *notes) {
 }
 
 void dm_record_line(dm_record *record, const char *label, const char *text) {
-  add(record, "", label, text, NULL);
+  record_add(record, "", label, text, NULL);
 }
 
 void dm_record_hide(dm_record *record) {
@@ -243,7 +243,7 @@ dm_status dm_record_new(const char *verb, const char *command, dm_record **recor
 void dm_record_free(dm_record *record) {
   if (!record) return;
   for (int i = 0; i < record->count; i++) {
-    entry *e = &record->entries[i];
+    record_entry *e = &record->entries[i];
     free(e->path);
     free(e->label);
     free(e->shown);
@@ -278,7 +278,7 @@ static bool is_listed(const char *path, const char *const *list) {
 }
 
 /* One process is no news. */
-static bool is_shown(const entry *e, bool all) {
+static bool record_is_shown(const record_entry *e, bool all) {
   if (!e->label || all) return e->label != NULL;
   if (strcmp(e->path, "machine.where") == 0 && strncmp(e->shown, "1 on", 4) == 0) return false;
   return !e->detail && (!is_listed(e->path, details) || is_listed(e->path, kept));
@@ -287,12 +287,12 @@ static bool is_shown(const entry *e, bool all) {
 void dm_record_print(const dm_record *record, bool all, FILE *out) {
   int width = 0;
   for (int i = 0; i < record->count; i++) {
-    const entry *e = &record->entries[i];
-    if (is_shown(e, all) && (int)strlen(e->label) > width) width = (int)strlen(e->label);
+    const record_entry *e = &record->entries[i];
+    if (record_is_shown(e, all) && (int)strlen(e->label) > width) width = (int)strlen(e->label);
   }
   for (int i = 0; i < record->count; i++) {
-    const entry *e = &record->entries[i];
-    if (!is_shown(e, all)) continue;
+    const record_entry *e = &record->entries[i];
+    if (!record_is_shown(e, all)) continue;
     fprintf(out, "%-*s  ", width, e->label);
     dm_put_text(e->shown, out);
     fputc('\n', out);
@@ -354,7 +354,7 @@ static void write_field(FILE *file, const char *text, bool first) {
 static void write_values(const dm_record *record, FILE *file, bool names) {
   bool first = true;
   for (int i = 0; i < record->count; i++) {
-    const entry *e = &record->entries[i];
+    const record_entry *e = &record->entries[i];
     if (!e->value || json_is_array(e->value) ||
         strncmp(e->path, environment, strlen(environment)) == 0)
       continue;
@@ -384,7 +384,7 @@ static dm_status as_csv(const dm_record *record, bool header, char **text) {
 
 /* ---- repeated measurements ---- */
 
-static int compare(const void *a, const void *b) {
+static int record_compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -405,7 +405,7 @@ static int64_t lower_rank(int64_t n) {
 dm_statistics dm_statistics_of(double *values, int64_t count) {
   dm_statistics s = {.count = count};
   if (count == 0) return s;
-  qsort(values, (size_t)count, sizeof *values, compare);
+  qsort(values, (size_t)count, sizeof *values, record_compare);
   s.least = values[0];
   s.most = values[count - 1];
   s.median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
@@ -458,7 +458,7 @@ dm_status dm_report_replaces(const char *path, const char *starts, const char *w
 }
 
 /* Opens without waiting for the reader of a FIFO. */
-static dm_status open_file(dm_report_file *r) {
+static dm_status record_open_file(dm_report_file *r) {
   struct stat info;
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (r->document ? 0 : O_APPEND);
   r->made = lstat(r->path, &info) != 0;
@@ -482,7 +482,7 @@ dm_status dm_report_open(const char *path, bool csv, dm_report_file *report) {
     report->file = STDOUT_FILENO;
     return DM_OK;
   }
-  dm_status status = open_file(report);
+  dm_status status = record_open_file(report);
   if (!status) return DM_OK;
   dm_status_free(dm_report_close(report));
   return status;

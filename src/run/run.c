@@ -31,7 +31,7 @@ typedef struct core_standing {
   bool asked;
 } core_standing;
 
-static dm_status divide(dm_run *run, const core_standing *all, cpu_set_t *sets, int threads) {
+static dm_status run_divide(dm_run *run, const core_standing *all, cpu_set_t *sets, int threads) {
   const int ranks = run->local_ranks;
   dm_core_case of = {.ranks = ranks,
                      .bound = sets,
@@ -55,7 +55,7 @@ static dm_status divide(dm_run *run, const core_standing *all, cpu_set_t *sets, 
 }
 
 /* Binds the process, or this thread if it is one of several ranks, and threads started later. */
-static bool take_cores(const dm_run *run, const cpu_set_t *cpus) {
+static bool run_take_cores(const dm_run *run, const cpu_set_t *cpus) {
   if (run->ranks > 1 && dm_comm_is_one_process(run->world))
     return sched_setaffinity(0, sizeof *cpus, cpus) == 0;
   return dm_cores_take(cpus);
@@ -72,9 +72,9 @@ dm_status dm_run_place(dm_run *run, int threads, const char *near) {
   if (!status) status = dm_buffer_table(2 * (int64_t)run->local_ranks, &sets);
   DM_TRY(dm_comm_agree(run->node, status));
   DM_TRY(dm_comm_allgather(run->node, &own, size, all));
-  DM_TRY(divide(run, all, sets, threads));
+  DM_TRY(run_divide(run, all, sets, threads));
   if (run->stays) return DM_OK;
-  if (CPU_EQUAL(&run->cores.cpus, &run->taken) || take_cores(run, &run->cores.cpus)) {
+  if (CPU_EQUAL(&run->cores.cpus, &run->taken) || run_take_cores(run, &run->cores.cpus)) {
     run->taken = run->cores.cpus;
     return DM_OK;
   }
@@ -86,7 +86,7 @@ dm_status dm_run_place(dm_run *run, int threads, const char *near) {
 }
 
 void dm_run_take_node(dm_run *run) {
-  if (!run->stays && take_cores(run, &run->job_cpus)) run->taken = run->job_cpus;
+  if (!run->stays && run_take_cores(run, &run->job_cpus)) run->taken = run->job_cpus;
 }
 
 void dm_run_record_cores(const dm_run *run, dm_record *record) {
@@ -105,12 +105,12 @@ void dm_run_record_cores(const dm_run *run, dm_record *record) {
 
 /* ---- nodes ---- */
 
-static int part_of(const dm_run *run, int count) {
+static int run_part_of(const dm_run *run, int count) {
   return (int)((int64_t)run->local_rank * count / run->local_ranks);
 }
 
 static dm_status part_nodes(dm_run *run, int count) {
-  DM_TRY(dm_comm_split(run->node, part_of(run, count), run->rank, &run->near));
+  DM_TRY(dm_comm_split(run->node, run_part_of(run, count), run->rank, &run->near));
   int64_t nodes = dm_comm_rank(run->near) == 0;
   DM_TRY(dm_comm_sum_i64(run->world, &nodes, 1));
   run->nodes = (int)nodes;
@@ -133,8 +133,8 @@ static dm_status find_nodes(dm_run *run) {
 }
 
 /* A run with nothing but what its caller states. */
-static void prepare(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
-                    const char *command) {
+static void run_prepare(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
+                        const char *command) {
   *run = (dm_run){.world = world,
                   .log = {.out = stderr, .level = level},
                   .progress = progress,
@@ -147,13 +147,13 @@ static void prepare(dm_run *run, dm_comm *world, dm_level level, dm_progress_mod
 
 dm_status dm_run_start(dm_run *run, dm_comm *world, dm_level level, dm_progress_mode progress,
                        const char *command) {
-  prepare(run, world, level, progress, command);
+  run_prepare(run, world, level, progress, command);
   if (!world) DM_TRY(dm_comm_start(&run->world));
   return find_nodes(run);
 }
 
 dm_status dm_run_start_in(dm_run *run, dm_comm *world, const char *command) {
-  prepare(run, world, DM_LOG_ERROR, DM_PROGRESS_NEVER, command);
+  run_prepare(run, world, DM_LOG_ERROR, DM_PROGRESS_NEVER, command);
   run->stays = true;
   return find_nodes(run);
 }
@@ -170,7 +170,7 @@ dm_status dm_run_pretend_nodes(dm_run *run, int count) {
   run->pretends = count > 1;
   /* Makes NCCL, too, treat the ranks as separate nodes. */
   char name[64];
-  snprintf(name, sizeof name, "%.40s-%d", dm_comm_host(run->world), part_of(run, count));
+  snprintf(name, sizeof name, "%.40s-%d", dm_comm_host(run->world), run_part_of(run, count));
   if (run->pretends && !dm_comm_is_one_process(run->world) && setenv("NCCL_HOSTID", name, 1) != 0)
     return dm_fail(DM_E_FIT, "no memory for a variable");
   return DM_OK;
@@ -198,12 +198,12 @@ void dm_run_lap(dm_run *run, double *seconds) {
 /* ---- progress of phases ---- */
 
 static const double marks[] = {1, 2, 5, 10, 30}, /* seconds; after the last one the interval is: */
-    step = 30;
+    run_step = 30;
 
 double dm_run_next_line(double shown) {
   for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
     if (shown < marks[i]) return marks[i];
-  return (floor(shown / step) + 1) * step;
+  return (floor(shown / run_step) + 1) * run_step;
 }
 
 static bool shows_progress(const dm_run *run) {
@@ -299,13 +299,13 @@ void dm_run_record_launch(const dm_run *run, dm_record *record) {
 
 /* A part of a run: its first ranks, whole nodes before others. */
 
-typedef struct standing {
+typedef struct run_standing {
   int64_t node, rank; /* the node's number is the lowest of its ranks */
-} standing;
+} run_standing;
 
-static dm_status find_place(const dm_run *run, int64_t *place) {
-  standing own = {run->rank, run->rank};
-  DM_FREED standing *all = NULL;
+static dm_status run_find_place(const dm_run *run, int64_t *place) {
+  run_standing own = {run->rank, run->rank};
+  DM_FREED run_standing *all = NULL;
   DM_TRY(dm_comm_broadcast(run->node, &own.node, sizeof own.node, 0));
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(run->ranks, &all)));
   DM_TRY(dm_comm_allgather(run->world, &own, sizeof own, all));
@@ -339,7 +339,7 @@ dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part) {
   part->world = part->node = part->near = NULL;
   part->pretends = false;
   part->kept = (dm_kept_memory){0};
-  DM_TRY(find_place(run, &place));
+  DM_TRY(run_find_place(run, &place));
   DM_TRY(find_near(run, &near));
   DM_TRY(dm_comm_split(run->world, place < count ? 0 : -1, (int)place, &part->world));
   return part->world ? count_nodes(part, near) : DM_OK;
@@ -355,7 +355,7 @@ void dm_run_part_close(dm_run *part) {
 
 /* ---- progress ---- */
 
-enum { WIDTH = 30 };
+enum { RUN_WIDTH = 30 };
 
 void dm_progress_start(dm_progress *progress, dm_run *run, const char *label, double flops,
                        double before, int used) {
@@ -378,7 +378,7 @@ void dm_progress_start(dm_progress *progress, dm_run *run, const char *label, do
 
 /* "1.2 TFLOP/s, reads 3.4 GB/s, writes 0.5 GB/s": in a log since the last line; on a terminal over
  * a second, or since the start while that is less. */
-static void take_rates(dm_progress *p, const dm_standing *at, double now) {
+static void run_take_rates(dm_progress *p, const dm_standing *at, double now) {
   const double seconds = now - p->measured;
   const bool whole = !p->terminal || seconds >= 1.0, first = p->measured == p->started;
   char flops[32], read[32], written[32];
@@ -412,7 +412,7 @@ void dm_progress_show(dm_progress *p, dm_standing at) {
   char left[32] = "?", before[40] = "";
   if (at.done > p->before) dm_format_seconds(spent / (at.done - p->before) * (1.0 - at.done), left);
   if (p->before > 0) snprintf(before, sizeof before, " (%d %% were there)", (int)(100 * p->before));
-  take_rates(p, &at, now);
+  run_take_rates(p, &at, now);
   const char *note = at.note ? at.note : "", *comma = p->rates[0] ? ", " : "";
   const char *stop = at.note ? "; " : "";
   const int percent = (int)(100 * at.done);
@@ -421,12 +421,14 @@ void dm_progress_show(dm_progress *p, dm_standing at) {
             comma, left, stop, note);
     return;
   }
-  char bar[WIDTH + 1];
-  for (int i = 0; i < WIDTH; i++) {
+  char bar[RUN_WIDTH + 1];
+  for (int i = 0; i < RUN_WIDTH; i++) {
     const int here = i * 100;
-    bar[i] = here < (int)(100 * p->before) * WIDTH ? '=' : here < percent * WIDTH ? '#' : '.';
+    bar[i] = here < (int)(100 * p->before) * RUN_WIDTH ? '='
+             : here < percent * RUN_WIDTH              ? '#'
+                                                       : '.';
   }
-  bar[WIDTH] = '\0';
+  bar[RUN_WIDTH] = '\0';
   fprintf(stderr, "\r%s [%s] %3d %%%s, %s%s%s left%s%s\033[K", p->label, bar, percent, before,
           p->rates, comma, left, stop, note);
   fflush(stderr);

@@ -6,7 +6,7 @@
 #include "core/clock.h"
 
 /* Reasons are numbers, so that a maximum selects one: signals, and these above them. */
-enum { LIMIT = 1000, ALLOCATION = 1001, FAILURE = 2000 };
+enum { STOP_LIMIT = 1000, ALLOCATION = 1001, FAILURE = 2000 };
 
 static const double between_rounds = 0.2; /* seconds */
 
@@ -16,14 +16,14 @@ static int64_t reason_of(const dm_stop *stop) {
   if (stop->limit > 0 || stop->allocation > 0) {
     double now = dm_now();
     if (stop->allocation > 0 && now >= stop->allocation) return ALLOCATION;
-    if (stop->limit > 0 && now >= stop->limit) return LIMIT;
+    if (stop->limit > 0 && now >= stop->limit) return STOP_LIMIT;
   }
   return stop->arrived ? *stop->arrived : 0;
 }
 
 static dm_status stopped(int64_t reason) {
   char why[80];
-  if (reason == LIMIT)
+  if (reason == STOP_LIMIT)
     snprintf(why, sizeof why, "--time-limit is reached");
   else if (reason == DM_STOP_BY_CALLER)
     snprintf(why, sizeof why, "the program asked for it");

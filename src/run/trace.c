@@ -19,7 +19,7 @@
 enum { ALL_SPANS = 1 << 22, RANK_SPANS = 1 << 16 };
 
 /* CHECK and KEEP have no row: they are not shown. */
-static const dm_row rows[DM_STEP_KINDS] = {
+static const dm_row trace_rows[DM_STEP_KINDS] = {
     [DM_STEP_LOAD_A] = DM_ROW_READ,       [DM_STEP_LOAD_B] = DM_ROW_READ,
     [DM_STEP_FETCH_A] = DM_ROW_TRANSPORT, [DM_STEP_FETCH_B] = DM_ROW_TRANSPORT,
     [DM_STEP_UPLOAD_A] = DM_ROW_COPY,     [DM_STEP_UPLOAD_B] = DM_ROW_COPY,
@@ -36,17 +36,17 @@ static const char *row_name(dm_row row) {
 /* ---- seconds ---- */
 
 /* The time since the last change counts for the first of these rows with work under way. */
-static const dm_row order[] = {DM_ROW_COMPUTE, DM_ROW_TRANSPORT, DM_ROW_COPY, DM_ROW_READ,
-                               DM_ROW_WRITE};
+static const dm_row trace_order[] = {DM_ROW_COMPUTE, DM_ROW_TRANSPORT, DM_ROW_COPY, DM_ROW_READ,
+                                     DM_ROW_WRITE};
 
-static void count(dm_trace *trace, double now) {
+static void trace_count(dm_trace *trace, double now) {
   const double passed = now - trace->since;
   bool hidden = false;
   trace->since = now;
-  for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-    if (trace->under_way[order[i]] == 0) continue;
-    trace->busy[order[i]] += passed;
-    if (!hidden) trace->exposed[order[i]] += passed;
+  for (size_t i = 0; i < sizeof trace_order / sizeof trace_order[0]; i++) {
+    if (trace->under_way[trace_order[i]] == 0) continue;
+    trace->busy[trace_order[i]] += passed;
+    if (!hidden) trace->exposed[trace_order[i]] += passed;
     hidden = true;
   }
 }
@@ -58,7 +58,8 @@ void dm_trace_count_anew(dm_trace *trace) {
 
 /* ---- spans ---- */
 
-static void keep(dm_trace *trace, dm_row row, int what, int64_t panel, double begin, double end) {
+static void trace_keep(dm_trace *trace, dm_row row, int what, int64_t panel, double begin,
+                       double end) {
   if (!trace->spans) return;
   if (trace->count == trace->room)
     trace->lost++;
@@ -66,36 +67,36 @@ static void keep(dm_trace *trace, dm_row row, int what, int64_t panel, double be
     trace->spans[trace->count++] = (dm_span){begin, end, panel, (int32_t)row, what};
 }
 
-static bool is_shown(const dm_step *step) {
-  return rows[step->kind] != DM_ROW_PHASE;
+static bool trace_is_shown(const dm_step *step) {
+  return trace_rows[step->kind] != DM_ROW_PHASE;
 }
 
 void dm_trace_begin(dm_trace *trace, const dm_step *step) {
-  if (!is_shown(step)) return;
+  if (!trace_is_shown(step)) return;
   const double now = dm_now();
-  count(trace, now);
-  trace->under_way[rows[step->kind]]++;
+  trace_count(trace, now);
+  trace->under_way[trace_rows[step->kind]]++;
   trace->posted[step->index % DM_TRACE_WINDOW] = now;
   trace->ranges[step->index % DM_TRACE_WINDOW] =
-      dm_nvtx_begin(dm_step_name(step->kind), step->panel);
+      nvtx_dm_nvtx_begin(dm_step_name(step->kind), step->panel);
 }
 
 void dm_trace_end(dm_trace *trace, const dm_step *step) {
-  if (!is_shown(step)) return;
+  if (!trace_is_shown(step)) return;
   const double now = dm_now();
-  const dm_row row = rows[step->kind];
+  const dm_row row = trace_rows[step->kind];
   double begin = trace->posted[step->index % DM_TRACE_WINDOW];
-  count(trace, now);
-  dm_nvtx_end(trace->ranges[step->index % DM_TRACE_WINDOW]);
+  trace_count(trace, now);
+  nvtx_dm_nvtx_end(trace->ranges[step->index % DM_TRACE_WINDOW]);
   trace->under_way[row]--;
   /* Work of a row runs in sequence: a step posted while another was running had to wait for it. */
   if (row == DM_ROW_COMPUTE || row == DM_ROW_COPY) begin = fmax(begin, trace->last_end[row]);
   trace->last_end[row] = now;
-  keep(trace, row, (int)step->kind, step->panel, begin, now);
+  trace_keep(trace, row, (int)step->kind, step->panel, begin, now);
 }
 
 /* The index of NAME in the phases' names; the last index stands for all that do not fit. */
-static int place_of(dm_trace *trace, const char *name) {
+static int trace_place_of(dm_trace *trace, const char *name) {
   for (int i = 0; i < trace->phases; i++)
     if (strcmp(trace->names[i], name) == 0) return i;
   if (trace->phases == DM_TRACE_PHASES) return DM_TRACE_PHASES - 1;
@@ -105,17 +106,18 @@ static int place_of(dm_trace *trace, const char *name) {
 
 void dm_trace_phase(dm_trace *trace, const char *name) {
   const double now = dm_now();
-  if (trace->phase > 0) keep(trace, DM_ROW_PHASE, trace->phase - 1, -1, trace->phase_begin, now);
-  if (trace->phase > 0) dm_nvtx_end(trace->phase_range);
-  trace->phase = name ? 1 + place_of(trace, name) : 0;
-  if (name) trace->phase_range = dm_nvtx_begin(name, -1);
+  if (trace->phase > 0)
+    trace_keep(trace, DM_ROW_PHASE, trace->phase - 1, -1, trace->phase_begin, now);
+  if (trace->phase > 0) nvtx_dm_nvtx_end(trace->phase_range);
+  trace->phase = name ? 1 + trace_place_of(trace, name) : 0;
+  if (name) trace->phase_range = nvtx_dm_nvtx_begin(name, -1);
   trace->phase_begin = now;
 }
 
 /* ---- the file ---- */
 
 /* An earlier trace stays until there is another one. */
-static dm_status make_file(dm_trace *trace, const char *path) {
+static dm_status trace_make_file(dm_trace *trace, const char *path) {
   DM_TRY(dm_report_replaces(path, "{", "a trace"));
   trace->made = access(path, F_OK) != 0;
   FILE *file = fopen(path, "a");
@@ -126,7 +128,7 @@ static dm_status make_file(dm_trace *trace, const char *path) {
 dm_status dm_trace_open(dm_trace *trace, const dm_comm *world, const char *path) {
   trace->room = dm_min(RANK_SPANS, ALL_SPANS / dm_comm_size(world));
   dm_status status = dm_buffer_table(trace->room, &trace->spans);
-  if (!status && dm_comm_rank(world) == 0) status = make_file(trace, path);
+  if (!status && dm_comm_rank(world) == 0) status = trace_make_file(trace, path);
   status = dm_comm_agree(world, status);
   if (!status) return DM_OK;
   free(trace->spans);
@@ -142,18 +144,18 @@ void dm_trace_drop(dm_trace *trace, const dm_comm *world, const char *path) {
 
 /* Writes the file of a trace. Rank 0 holds the spans of one rank at a time. */
 
-enum { ROUNDS = 8, LANES = DM_TRACE_WINDOW, TAG_CLOCK = 1, TAG_SPANS = 2 };
+enum { TRACE_ROUNDS = 8, TRACE_LANES = DM_TRACE_WINDOW, TAG_CLOCK = 1, TAG_SPANS = 2 };
 
 /* Precedes a rank's spans. */
-typedef struct header {
+typedef struct trace_header {
   int64_t count, lost, phases;
   double offset; /* offset of its clock, to subtract */
   char host[64];
   char names[DM_TRACE_PHASES][DM_TRACE_NAME];
-} header;
+} trace_header;
 
-static dm_status pass(const dm_comm *world, void *data, int64_t bytes, int peer, bool send,
-                      int tag) {
+static dm_status trace_pass(const dm_comm *world, void *data, int64_t bytes, int peer, bool send,
+                            int tag) {
   dm_messages *messages;
   DM_TRY(dm_messages_new(&messages));
   dm_status status = send ? dm_messages_send(messages, world, data, bytes, peer, tag)
@@ -169,11 +171,11 @@ static dm_status pass(const dm_comm *world, void *data, int64_t bytes, int peer,
  * arrival, in the fastest of several rounds (Cristian 1989). */
 static dm_status ask_clock(const dm_comm *world, int peer, double *ahead) {
   double shortest = INFINITY;
-  for (int i = 0; i < ROUNDS; i++) {
+  for (int i = 0; i < TRACE_ROUNDS; i++) {
     double answer = 0;
     const double asked = dm_now();
-    DM_TRY(pass(world, &answer, sizeof answer, peer, true, TAG_CLOCK));
-    DM_TRY(pass(world, &answer, sizeof answer, peer, false, TAG_CLOCK));
+    DM_TRY(trace_pass(world, &answer, sizeof answer, peer, true, TAG_CLOCK));
+    DM_TRY(trace_pass(world, &answer, sizeof answer, peer, false, TAG_CLOCK));
     const double arrived = dm_now();
     if (arrived - asked >= shortest) continue;
     shortest = arrived - asked;
@@ -183,11 +185,11 @@ static dm_status ask_clock(const dm_comm *world, int peer, double *ahead) {
 }
 
 static dm_status answer_clock(const dm_comm *world) {
-  for (int i = 0; i < ROUNDS; i++) {
+  for (int i = 0; i < TRACE_ROUNDS; i++) {
     double now;
-    DM_TRY(pass(world, &now, sizeof now, 0, false, TAG_CLOCK));
+    DM_TRY(trace_pass(world, &now, sizeof now, 0, false, TAG_CLOCK));
     now = dm_now();
-    DM_TRY(pass(world, &now, sizeof now, 0, true, TAG_CLOCK));
+    DM_TRY(trace_pass(world, &now, sizeof now, 0, true, TAG_CLOCK));
   }
   return DM_OK;
 }
@@ -199,12 +201,12 @@ static double microseconds(double seconds) {
 }
 
 /* The row of a span: overlapping spans of the same kind get separate lanes. */
-static int lane_of(double ends[DM_ROWS][LANES], const dm_span *span) {
+static int lane_of(double ends[DM_ROWS][TRACE_LANES], const dm_span *span) {
   double *end = ends[span->row];
   int lane = 0;
-  while (lane < LANES - 1 && end[lane] > span->begin) lane++;
+  while (lane < TRACE_LANES - 1 && end[lane] > span->begin) lane++;
   end[lane] = fmax(end[lane], span->end);
-  return span->row * LANES + lane;
+  return span->row * TRACE_LANES + lane;
 }
 
 static int by_begin(const void *a, const void *b) {
@@ -212,7 +214,7 @@ static int by_begin(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void write_names(FILE *file, int rank, const header *h, const bool used[]) {
+static void write_names(FILE *file, int rank, const trace_header *h, const bool used[]) {
   fprintf(file,
           ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"rank %d on "
           "%s\"}}",
@@ -224,23 +226,23 @@ static void write_names(FILE *file, int rank, const header *h, const bool used[]
   if (h->lost > 0)
     fprintf(file, ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"lost\",\"args\":{\"spans\":%lld}}", rank,
             (long long)h->lost);
-  for (int tid = 0; tid < DM_ROWS * LANES; tid++) {
+  for (int tid = 0; tid < DM_ROWS * TRACE_LANES; tid++) {
     if (!used[tid]) continue;
-    const int lane = tid % LANES;
+    const int lane = tid % TRACE_LANES;
     fprintf(
         file,
         ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s",
-        rank, tid, row_name((dm_row)(tid / LANES)));
+        rank, tid, row_name((dm_row)(tid / TRACE_LANES)));
     if (lane > 0) fprintf(file, " %d", lane + 1);
     fputs("\"}}", file);
   }
 }
 
-static void write_rank(FILE *file, int rank, const header *h, dm_span *spans, double zero) {
-  double ends[DM_ROWS][LANES];
-  bool used[DM_ROWS * LANES] = {false};
+static void write_rank(FILE *file, int rank, const trace_header *h, dm_span *spans, double zero) {
+  double ends[DM_ROWS][TRACE_LANES];
+  bool used[DM_ROWS * TRACE_LANES] = {false};
   for (int row = 0; row < DM_ROWS; row++)
-    for (int lane = 0; lane < LANES; lane++) ends[row][lane] = -INFINITY;
+    for (int lane = 0; lane < TRACE_LANES; lane++) ends[row][lane] = -INFINITY;
   qsort(spans, (size_t)h->count, sizeof *spans, by_begin);
   for (int64_t i = 0; i < h->count; i++) {
     const dm_span *s = &spans[i];
@@ -261,8 +263,8 @@ static void write_rank(FILE *file, int rank, const header *h, dm_span *spans, do
 
 /* ---- collecting ---- */
 
-static header header_of(const dm_trace *trace, const dm_comm *world) {
-  header h = {.count = trace->count, .lost = trace->lost, .phases = trace->phases};
+static trace_header header_of(const dm_trace *trace, const dm_comm *world) {
+  trace_header h = {.count = trace->count, .lost = trace->lost, .phases = trace->phases};
   snprintf(h.host, sizeof h.host, "%s", dm_comm_host(world));
   memcpy(h.names, trace->names, sizeof h.names);
   return h;
@@ -270,30 +272,31 @@ static header header_of(const dm_trace *trace, const dm_comm *world) {
 
 static dm_status take_rank(const dm_comm *world, FILE *file, int peer, double zero, dm_span *spans,
                            int64_t *lost) {
-  header h;
+  trace_header h;
   double offset = 0;
   DM_TRY(ask_clock(world, peer, &offset));
-  DM_TRY(pass(world, &h, sizeof h, peer, false, TAG_SPANS));
+  DM_TRY(trace_pass(world, &h, sizeof h, peer, false, TAG_SPANS));
   h.offset = offset;
   if (h.count > 0)
-    DM_TRY(pass(world, spans, h.count * (int64_t)sizeof *spans, peer, false, TAG_SPANS));
+    DM_TRY(trace_pass(world, spans, h.count * (int64_t)sizeof *spans, peer, false, TAG_SPANS));
   write_rank(file, peer, &h, spans, zero);
   *lost += h.lost;
   return DM_OK;
 }
 
 static dm_status give_rank(const dm_trace *trace, const dm_comm *world) {
-  header h = header_of(trace, world);
+  trace_header h = header_of(trace, world);
   DM_TRY(answer_clock(world));
-  DM_TRY(pass(world, &h, sizeof h, 0, true, TAG_SPANS));
+  DM_TRY(trace_pass(world, &h, sizeof h, 0, true, TAG_SPANS));
   if (h.count == 0) return DM_OK;
-  return pass(world, trace->spans, h.count * (int64_t)sizeof *trace->spans, 0, true, TAG_SPANS);
+  return trace_pass(world, trace->spans, h.count * (int64_t)sizeof *trace->spans, 0, true,
+                    TAG_SPANS);
 }
 
 /* All ranks have as much room for spans as rank 0, whose own are written first. */
 static dm_status write_all(const dm_trace *mine, const dm_comm *world, const dm_log *log,
                            FILE *file) {
-  header h = header_of(mine, world);
+  trace_header h = header_of(mine, world);
   int64_t lost = h.lost;
   double zero = INFINITY;
   for (int64_t i = 0; i < mine->count; i++) zero = fmin(zero, mine->spans[i].begin);

@@ -19,18 +19,18 @@
 #include "run/launcher.h"
 
 /* Why the job ends early. */
-typedef struct ending {
+typedef struct watch_ending {
   dm_code code;      /* 0: it does not */
   int rank;          /* the rank that caused it */
   int speaker;       /* the rank that prints it when rank 0 forwards it; -1: already printed */
   char launcher[16]; /* what was lost, for DM_E_MPI; may be empty */
-} ending;
+} watch_ending;
 
 enum { GOODBYE = -1, HOST = 61 };
 
 typedef struct news {
   int64_t moves; /* of the sender; from rank 0, of the job. GOODBYE: its last message */
-  ending ending;
+  watch_ending ending;
 } news;
 
 /* A rank that this one exchanges messages with: for rank 0 any other, else rank 0. */
@@ -79,7 +79,7 @@ enum { FAREWELL = 80, HEARING = 500 };
 
 /* ---- messages ---- */
 
-static dm_status listen(dm_watch *w, int rank) {
+static dm_status watch_listen(dm_watch *w, int rank) {
   peer *p = &w->peers[rank];
   return dm_messages_receive(p->in, w->comm, &p->received, sizeof p->received, rank, 0);
 }
@@ -96,13 +96,13 @@ static dm_status open_peers(dm_watch *w) {
   for (int r = w->first; r < w->end; r++) {
     DM_TRY(dm_messages_new(&w->peers[r].in));
     DM_TRY(dm_messages_new(&w->peers[r].out));
-    DM_TRY(listen(w, r));
+    DM_TRY(watch_listen(w, r));
   }
   return DM_OK;
 }
 
 /* Takes what RANK sent; all but the last message of rank 0 are followed by another one. */
-static dm_status take(dm_watch *w, int rank) {
+static dm_status watch_take(dm_watch *w, int rank) {
   peer *p = &w->peers[rank];
   const int64_t moves = p->received.moves;
   const bool last = moves == GOODBYE;
@@ -118,7 +118,7 @@ static dm_status take(dm_watch *w, int rank) {
     if (!last) atomic_store(&w->job, moves);
     w->asked = false;
   }
-  return last ? DM_OK : listen(w, rank);
+  return last ? DM_OK : watch_listen(w, rank);
 }
 
 /* Sends the end of this rank, without waiting: silent ranks may never receive it. */
@@ -129,7 +129,7 @@ static dm_status pass_on(dm_watch *w) {
 }
 
 /* MOVES: what this rank now sends if it is not rank 0 and no answer is due; NULL: nothing. */
-static dm_status exchange(dm_watch *w, const int64_t *moves) {
+static dm_status watch_exchange(dm_watch *w, const int64_t *moves) {
   if (atomic_load_explicit(&w->leaves, memory_order_acquire) && !atomic_load(&w->passed_on)) {
     dm_status_free(pass_on(w));
     atomic_store(&w->passed_on, true);
@@ -138,7 +138,7 @@ static dm_status exchange(dm_watch *w, const int64_t *moves) {
     peer *p = &w->peers[r];
     for (bool done = true; done && atomic_load(&p->heard) != INT_MAX;) {
       DM_TRY(dm_messages_test(p->in, &done));
-      if (done) DM_TRY(take(w, r));
+      if (done) DM_TRY(watch_take(w, r));
     }
   }
   if (!moves || w->rank == 0 || w->asked) return DM_OK;
@@ -151,7 +151,7 @@ static dm_status say_goodbye(dm_watch *w) {
   const int64_t last = GOODBYE;
   int left = w->end - w->first;
   while (left > 0) {
-    DM_TRY(exchange(w, w->asked ? NULL : &last));
+    DM_TRY(watch_exchange(w, w->asked ? NULL : &last));
     atomic_store(&w->polled, atomic_load(&w->ticks));
     left = 0;
     for (int r = w->first; r < w->end; r++) left += atomic_load(&w->peers[r].heard) != INT_MAX;
@@ -195,7 +195,7 @@ static void describe_hang(const dm_watch *w, int now, dm_error *error) {
 }
 
 /* The launcher of a rank is gone. */
-static void describe_orphan(const dm_watch *w, const ending *why, dm_error *error) {
+static void describe_orphan(const dm_watch *w, const watch_ending *why, dm_error *error) {
   const char *name = why->launcher;
   *error = (dm_error){.code = DM_E_MPI,
                       .rank = why->rank,
@@ -216,7 +216,7 @@ static const dm_error overdue = {
 
 /* Ends this rank: prints ERROR unless it is NULL; and if WHY is not NULL, lets the main thread tell
  * the others, if it is not stuck. */
-static void end(dm_watch *w, const dm_error *error, const ending *why, dm_code code) {
+static void watch_end(dm_watch *w, const dm_error *error, const watch_ending *why, dm_code code) {
   if (error) w->calls.say(error);
   if (why && w->ranks > 1) {
     w->mine.ending = *why;
@@ -230,14 +230,14 @@ static void end(dm_watch *w, const dm_error *error, const ending *why, dm_code c
 static void end_hang(dm_watch *w, int now) {
   dm_error error;
   describe_hang(w, now, &error);
-  const ending why = {DM_E_HANG, error.rank, -1, ""};
-  end(w, &error, w->rank == 0 ? &why : NULL, DM_E_HANG);
+  const watch_ending why = {DM_E_HANG, error.rank, -1, ""};
+  watch_end(w, &error, w->rank == 0 ? &why : NULL, DM_E_HANG);
 }
 
 /* Output of such a rank is visible only if the lost process was a script between launcher and rank;
  * otherwise rank 0 prints the message, or, if this is rank 0, a rank on another node. */
 static void end_orphan(dm_watch *w, bool lost) {
-  ending why = {.code = DM_E_MPI, .rank = w->rank, .speaker = -1};
+  watch_ending why = {.code = DM_E_MPI, .rank = w->rank, .speaker = -1};
   if (lost) {
     why.speaker = 0;
     for (int r = w->ranks - 1; w->rank == 0 && r > 0; r--)
@@ -246,22 +246,22 @@ static void end_orphan(dm_watch *w, bool lost) {
   }
   dm_error error;
   describe_orphan(w, &why, &error);
-  end(w, &error, &why, DM_E_MPI);
+  watch_end(w, &error, &why, DM_E_MPI);
 }
 
 static void end_with_others(dm_watch *w) {
-  ending why = w->heard.ending;
+  watch_ending why = w->heard.ending;
   dm_error error;
   const bool speaks = why.speaker == w->rank;
   if (speaks) describe_orphan(w, &why, &error);
   why.speaker = speaks ? -1 : why.speaker;
-  end(w, speaks ? &error : NULL, w->rank == 0 ? &why : NULL, why.code);
+  watch_end(w, speaks ? &error : NULL, w->rank == 0 ? &why : NULL, why.code);
 }
 
 /* ---- threads ---- */
 
 /* Waits for EVENT, an eventfd, at most MS; whether it came. */
-static bool wait_for(int event, int ms) {
+static bool watch_wait_for(int event, int ms) {
   struct pollfd one = {.fd = event, .events = POLLIN};
   int woken;
   do woken = poll(&one, 1, ms);
@@ -274,13 +274,13 @@ static void *count_ticks(void *argument) {
   long long seen = -1;
   bool lost;
   int changed = 0, asked = 0; /* ASKED: ticks since the job was asked to stop */
-  while (!wait_for(w->over, (int)(1e3 * w->tick))) {
+  while (!watch_wait_for(w->over, (int)(1e3 * w->tick))) {
     const int now = atomic_fetch_add(&w->ticks, 1) + 1;
     if (atomic_load(&w->hears)) end_with_others(w);
     if (dm_launcher_gone(&w->launcher, &lost)) end_orphan(w, lost);
     if (w->calls.is_asked && w->calls.is_asked()) asked++;
     /* Files are as after a kill: the same command resumes from the last checkpoint. */
-    if (asked > w->reprieve + w->grace) end(w, &overdue, NULL, DM_E_STOPPED);
+    if (asked > w->reprieve + w->grace) watch_end(w, &overdue, NULL, DM_E_STOPPED);
     const long long moves = atomic_load(&w->moves) + atomic_load(&w->job);
     if (moves != seen) changed = now;
     seen = moves;
@@ -317,7 +317,7 @@ static void set_pace(dm_watch *w, double seconds) {
   w->every = seconds > 0 ? (int)dm_min(SEND_MOST, w->limit / 16) : SEND_MOST;
 }
 
-static dm_status allocate(int ranks, dm_watch **out) {
+static dm_status watch_allocate(int ranks, dm_watch **out) {
   dm_watch *w = *out = calloc(1, sizeof *w);
   if (w) w->peers = calloc((size_t)ranks, sizeof *w->peers);
   if (w) w->hosts = calloc((size_t)ranks, sizeof *w->hosts);
@@ -328,7 +328,7 @@ dm_status dm_watch_start(const dm_comm *world, double seconds, dm_watch_calls ca
                          dm_watch **out) {
   dm_watch *w;
   char host[HOST];
-  DM_TRY(dm_comm_agree(world, allocate(dm_comm_size(world), &w)));
+  DM_TRY(dm_comm_agree(world, watch_allocate(dm_comm_size(world), &w)));
   w->rank = dm_comm_rank(world);
   w->ranks = dm_comm_size(world);
   w->first = w->rank == 0;
@@ -392,12 +392,15 @@ void dm_watch_poll(dm_watch *w) {
   const int64_t moves = atomic_load(&w->moves);
   const bool sends = now - w->sent >= w->every;
   if (sends) w->sent = now;
-  dm_status_free(exchange(w, sends ? &moves : NULL));
+  dm_status_free(watch_exchange(w, sends ? &moves : NULL));
 }
 
 /* ---- work in a thread, while this one exchanges messages ---- */
 
-enum { TURNS = 10, LEAST = 600 }; /* exchanges per second; least seconds without a beat */
+enum {
+  WATCH_TURNS = 10,
+  WATCH_LEAST = 600
+}; /* exchanges per second; least seconds without a beat */
 
 typedef struct side_work {
   dm_status (*work)(void *context, const dm_keepalive *keepalive);
@@ -433,9 +436,9 @@ static bool start_work(side_work *s, pthread_t *thread) {
 
 /* Counts turns instead of time, so that a suspended job loses nothing. */
 static void accompany(dm_watch *w, side_work *s) {
-  const double most = fmax(DM_SYNC_PATIENCE * w->seconds, LEAST) * TURNS;
+  const double most = fmax(DM_SYNC_PATIENCE * w->seconds, WATCH_LEAST) * WATCH_TURNS;
   long long seen = 0;
-  for (double turns = 0; !wait_for(s->ended, 1000 / TURNS); turns++) {
+  for (double turns = 0; !watch_wait_for(s->ended, 1000 / WATCH_TURNS); turns++) {
     const long long beats = atomic_load_explicit(&s->beats, memory_order_relaxed);
     if (beats != seen) turns = 0;
     seen = beats;

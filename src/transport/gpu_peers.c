@@ -40,7 +40,7 @@ static dm_status own_card(const dm_comm *group, int device, dm_gpu_wish wish, ca
 }
 
 /* This process's index of the GPU of CARD; -1: not visible. */
-static dm_status find(const card *wanted, int visible, int *device) {
+static dm_status gpu_peers_find(const card *wanted, int visible, int *device) {
   for (*device = 0; *device < visible; ++*device) {
     char bus[sizeof wanted->bus];
     DM_GPU_TRY(cudaDeviceGetPCIBusId(bus, sizeof bus, *device));
@@ -72,7 +72,7 @@ static dm_status reach(const card *own, int device, const card *other) {
   if (strcmp(own->host, other->host) != 0)
     return dm_fail(DM_E_DEVICE, "ranks %d and %d are on different nodes, %s and %s", own->rank,
                    other->rank, own->host, other->host);
-  DM_TRY(find(other, own->visible, &there));
+  DM_TRY(gpu_peers_find(other, own->visible, &there));
   if (there < 0) return hidden(own, other);
   if (there != device) DM_GPU_TRY(cudaDeviceCanAccessPeer(&allowed, device, there));
   if (allowed) return DM_OK;
@@ -81,7 +81,7 @@ static dm_status reach(const card *own, int device, const card *other) {
                  "nvidia-smi topo -p2p r shows which GPUs are linked");
 }
 
-static dm_status differ(const card *own, const card *other) {
+static dm_status gpu_peers_differ(const card *own, const card *other) {
   if (strcmp(own->host, other->host) != 0) return DM_OK;
   if (memcmp(own->uuid, other->uuid, sizeof own->uuid) != 0) return DM_OK;
   return dm_fail(DM_E_DEVICE, "ranks %d and %d share a GPU", own->rank, other->rank);
@@ -90,7 +90,7 @@ static dm_status differ(const card *own, const card *other) {
 static dm_status check(const card *own, int device, const card *all, int ranks, dm_gpu_wish wish) {
   for (int i = 0; i < ranks; i++) {
     if (i == own->rank) continue;
-    DM_TRY(wish == DM_GPUS_READ ? reach(own, device, &all[i]) : differ(own, &all[i]));
+    DM_TRY(wish == DM_GPUS_READ ? reach(own, device, &all[i]) : gpu_peers_differ(own, &all[i]));
   }
   return DM_OK;
 }

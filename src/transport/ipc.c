@@ -68,15 +68,15 @@ typedef struct dm_ipc {
  * one process, exchange addresses ---- */
 
 /* Sent by each rank about its share. */
-typedef struct offer {
+typedef struct ipc_offer {
   cudaIpcMemHandle_t handle;
   void *memory; /* for ranks of the same process */
   int64_t bytes;
   int line, device;
   bool failed;
-} offer;
+} ipc_offer;
 
-static dm_status make_offer(const dm_ipc *ipc, void *memory, int64_t bytes, offer *own) {
+static dm_status make_offer(const dm_ipc *ipc, void *memory, int64_t bytes, ipc_offer *own) {
   own->bytes = bytes;
   own->line = dm_comm_rank(ipc->group);
   own->memory = memory;
@@ -88,7 +88,7 @@ static dm_status make_offer(const dm_ipc *ipc, void *memory, int64_t bytes, offe
 }
 
 /* With this rank's GPU current: maps THEIRS, of a peer. */
-static dm_status map_share(const dm_ipc *ipc, const offer *theirs, void **memory) {
+static dm_status map_share(const dm_ipc *ipc, const ipc_offer *theirs, void **memory) {
   *memory = NULL;
   if (theirs->bytes == 0) return DM_OK;
   if (!dm_comm_is_one_process(ipc->group)) {
@@ -103,7 +103,7 @@ static dm_status map_share(const dm_ipc *ipc, const offer *theirs, void **memory
   return DM_OK;
 }
 
-static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
+static dm_status ipc_accept(dm_ipc *ipc, dm_ipc_share *share, const ipc_offer *all) {
   const int ranks = dm_comm_size(share->group), me = dm_comm_rank(share->group);
   DM_GPU_TRY(cudaSetDevice(ipc->device));
   for (int r = 0; r < ranks; r++) {
@@ -121,28 +121,28 @@ static dm_status accept(dm_ipc *ipc, dm_ipc_share *share, const offer *all) {
 }
 
 /* A rank that failed sends that instead of a handle: no rank waits for it. */
-static dm_status exchange(dm_ipc *ipc, dm_ipc_share *share, offer *own, dm_status made) {
+static dm_status ipc_exchange(dm_ipc *ipc, dm_ipc_share *share, ipc_offer *own, dm_status made) {
   const int ranks = dm_comm_size(share->group);
-  DM_FREED offer *all = NULL;
+  DM_FREED ipc_offer *all = NULL;
   own->failed = made != DM_OK;
   dm_status status = dm_buffer_table(ranks, &all);
   if (status) return dm_status_first(made, status); /* leaks a few KiB; the job ends here */
   status = dm_comm_allgather(share->group, own, sizeof *own, all);
-  if (!made && !status) status = accept(ipc, share, all);
+  if (!made && !status) status = ipc_accept(ipc, share, all);
   return dm_status_first(made, status);
 }
 
-static dm_status expose(dm_transport *transport, int share, const dm_comm *group, void *memory,
-                        int64_t bytes) {
+static dm_status ipc_expose(dm_transport *transport, int share, const dm_comm *group, void *memory,
+                            int64_t bytes) {
   dm_ipc *ipc = (dm_ipc *)transport;
   if (dm_comm_size(group) > DM_IPC_PEERS)
     return dm_fail(DM_E_DEVICE, "transport ipc serves groups of at most %d ranks", DM_IPC_PEERS);
   dm_ipc_share *mine = &ipc->shares[share];
   mine->group = group;
   mine->peer[dm_comm_rank(group)].memory = memory;
-  offer own;
+  ipc_offer own;
   memset(&own, 0, sizeof own);
-  return exchange(ipc, mine, &own, make_offer(ipc, memory, bytes, &own));
+  return ipc_exchange(ipc, mine, &own, make_offer(ipc, memory, bytes, &own));
 }
 
 static void withdraw(dm_ipc *ipc) {
@@ -171,7 +171,7 @@ static dm_status open_streams(dm_ipc *ipc) {
 }
 
 /* Local; ignores failures. */
-static void release(dm_ipc *ipc) {
+static void ipc_release(dm_ipc *ipc) {
   if (ipc->device >= 0) (void)cudaSetDevice(ipc->device);
   for (int g = 0; g < DM_GATHERS; g++)
     for (int i = 0; i < DM_IPC_STREAMS; i++)
@@ -202,7 +202,7 @@ static dm_status ipc_open(const dm_transport_config *config, dm_transport **tran
     status = dm_shared_memory_open(ipc->group, dm_shared_lines_bytes(ipc->group), &ipc->page);
   if (!status) status = dm_comm_agree(ipc->group, open_streams(ipc));
   if (status)
-    release(ipc);
+    ipc_release(ipc);
   else
     *transport = &ipc->base;
   return status;
@@ -215,11 +215,11 @@ static void ipc_close(dm_transport *transport) {
   for (int i = 0; i < DM_IPC_STREAMS; i++) (void)cudaStreamSynchronize(ipc->streams[i]);
   withdraw(ipc);
   dm_status_free(dm_comm_barrier(ipc->group));
-  release(ipc);
+  ipc_release(ipc);
 }
 
 /* Only this rank writes these counters. */
-static void advance(dm_ipc *ipc, int counter, uint64_t times) {
+static void ipc_advance(dm_ipc *ipc, int counter, uint64_t times) {
   _Atomic uint64_t *mine = &dm_shared_lines(&ipc->page)[dm_comm_rank(ipc->group)].counter[counter];
   if (atomic_load_explicit(mine, memory_order_relaxed) < times)
     atomic_store_explicit(mine, times, memory_order_release);
@@ -231,7 +231,7 @@ static bool has_reached(const dm_ipc *ipc, int line, int counter, uint64_t times
 }
 
 static void ipc_refilled(dm_transport *transport, int share, uint64_t times) {
-  advance((dm_ipc *)transport, DM_IPC_FILLED + share, times);
+  ipc_advance((dm_ipc *)transport, DM_IPC_FILLED + share, times);
 }
 
 static bool ipc_drained(const dm_transport *transport, int s, uint64_t times) {
@@ -250,20 +250,20 @@ static void signal_drained(dm_ipc *ipc, int s) {
     if (ipc->base.busy[g] && gather->share == s && gather->filling <= times)
       times = gather->filling - 1;
   }
-  advance(ipc, DM_IPC_DRAINED + s, times);
+  ipc_advance(ipc, DM_IPC_DRAINED + s, times);
 }
 
 /* Peers get what this rank's memory holds, and wait for it no more. */
 static void ipc_abandon(dm_transport *transport) {
   for (int s = 0; s < DM_SHARES; s++) {
-    advance((dm_ipc *)transport, DM_IPC_FILLED + s, UINT64_MAX);
-    advance((dm_ipc *)transport, DM_IPC_DRAINED + s, UINT64_MAX);
+    ipc_advance((dm_ipc *)transport, DM_IPC_FILLED + s, UINT64_MAX);
+    ipc_advance((dm_ipc *)transport, DM_IPC_DRAINED + s, UINT64_MAX);
   }
 }
 
 /* Enqueues in order the pulls that may start. The first that may not start delays those after it,
  * but only briefly, as all shares are filled at about the same time. */
-static dm_status start(dm_ipc *ipc, dm_ipc_gather *gather) {
+static dm_status ipc_start(dm_ipc *ipc, dm_ipc_gather *gather) {
   for (; gather->started < gather->pulls; gather->started++) {
     const dm_ipc_pull *pull = &gather->pull[gather->started];
     if (!has_reached(ipc, pull->peer->line, DM_IPC_FILLED + gather->share, gather->filling))
@@ -313,14 +313,14 @@ static dm_status ipc_post(dm_transport *transport, const dm_gather *wanted, int 
   memset(gather->used, 0, sizeof gather->used);
   DM_TRY(list_pulls(ipc, wanted, gather));
   DM_GPU_TRY(cudaSetDevice(ipc->device));
-  return start(ipc, gather);
+  return ipc_start(ipc, gather);
 }
 
 static dm_status ipc_test(dm_transport *transport, int ticket, bool *done) {
   dm_ipc *ipc = (dm_ipc *)transport;
   dm_ipc_gather *gather = &ipc->gathers[ticket];
   *done = false;
-  DM_TRY(start(ipc, gather));
+  DM_TRY(ipc_start(ipc, gather));
   if (!gather->recorded) return DM_OK;
   for (int i = 0; i < DM_IPC_STREAMS; i++) {
     if (!gather->used[i]) continue;
@@ -346,7 +346,7 @@ const dm_transport_ops dm_transport_ipc = {
     .open = ipc_open,
     .close = ipc_close,
     .abandon = ipc_abandon,
-    .expose = expose,
+    .expose = ipc_expose,
     .refilled = ipc_refilled,
     .drained = ipc_drained,
     .post = ipc_post,

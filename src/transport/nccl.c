@@ -83,7 +83,7 @@ static dm_status or_abandon(dm_nccl *nccl, dm_status status) {
   return status;
 }
 
-static dm_status open_streams(dm_nccl *nccl) {
+static dm_status nccl_open_streams(dm_nccl *nccl) {
   int least, greatest;
   DM_GPU_TRY(cudaSetDevice(nccl->device));
   DM_GPU_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -129,7 +129,7 @@ static dm_status nccl_open(const dm_transport_config *config, dm_transport **tra
   /* Multicast only helps reductions; it needs memory and fails on some virtual machines. */
   (void)setenv("NCCL_NVLS_ENABLE", "0", 0);
   status = dm_gpu_check_peers(config->group, config->device, DM_GPUS_DISTINCT);
-  if (!status) status = dm_comm_agree(config->group, open_streams(nccl));
+  if (!status) status = dm_comm_agree(config->group, nccl_open_streams(nccl));
   if (status)
     nccl_close(&nccl->base);
   else
@@ -138,7 +138,7 @@ static dm_status nccl_open(const dm_transport_config *config, dm_transport **tra
 }
 
 /* Clusters of one thread block: the default of four finds room beside a product later. */
-static dm_status join(const dm_nccl *nccl, nccl_share *share, ncclUniqueId id) {
+static dm_status nccl_join(const dm_nccl *nccl, nccl_share *share, ncclUniqueId id) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   config.cgaClusterSize = 0;
@@ -168,7 +168,7 @@ static dm_status nccl_expose(dm_transport *transport, int s, const dm_comm *grou
   }
   DM_TRY(dm_comm_agree(group, status));
   DM_TRY(dm_comm_broadcast(group, &id, sizeof id, 0));
-  return or_abandon(nccl, join(nccl, share, id));
+  return or_abandon(nccl, nccl_join(nccl, share, id));
 }
 
 static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) {
@@ -188,8 +188,8 @@ static dm_status exchange(dm_nccl *nccl, nccl_share *share, const dm_gather *g) 
 }
 
 /* Sends and receives, and copies this rank's own piece if it is not in its place. */
-static dm_status start(dm_nccl *nccl, nccl_share *share, const dm_gather *wanted,
-                       cudaEvent_t done) {
+static dm_status nccl_start(dm_nccl *nccl, nccl_share *share, const dm_gather *wanted,
+                            cudaEvent_t done) {
   const int me = dm_comm_rank(wanted->group);
   DM_GPU_TRY(cudaSetDevice(nccl->device));
   if (share->comm) {
@@ -213,10 +213,10 @@ static dm_status nccl_post(dm_transport *transport, const dm_gather *wanted, int
   DM_TRY(dm_transport_ticket(transport, ticket));
   nccl_gather *gather = &nccl->gathers[*ticket];
   gather->share = wanted->share;
-  return or_abandon(nccl, start(nccl, &nccl->shares[wanted->share], wanted, gather->done));
+  return or_abandon(nccl, nccl_start(nccl, &nccl->shares[wanted->share], wanted, gather->done));
 }
 
-static dm_status ask(const nccl_share *share, cudaEvent_t event, bool *done) {
+static dm_status nccl_ask(const nccl_share *share, cudaEvent_t event, bool *done) {
   const cudaError_t answer = cudaEventQuery(event);
   *done = answer == cudaSuccess;
   if (*done) return DM_OK;
@@ -233,7 +233,7 @@ static dm_status ask(const nccl_share *share, cudaEvent_t event, bool *done) {
 static dm_status nccl_test(dm_transport *transport, int ticket, bool *done) {
   dm_nccl *nccl = (dm_nccl *)transport;
   nccl_gather *gather = &nccl->gathers[ticket];
-  DM_TRY(or_abandon(nccl, ask(&nccl->shares[gather->share], gather->done, done)));
+  DM_TRY(or_abandon(nccl, nccl_ask(&nccl->shares[gather->share], gather->done, done)));
   if (*done) transport->busy[ticket] = false;
   return DM_OK;
 }

@@ -22,11 +22,11 @@
 enum { RESERVED_AT_ONCE = 256 << 20 }; /* a signal cancels an interrupted reservation */
 
 /* Where other ranks find the memory: an open file of the rank that created it. */
-typedef struct offer {
+typedef struct shared_memory_offer {
   int64_t process, file;
   uint64_t token; /* stored at the start; detects a process with the same number in another PID
                      namespace */
-} offer;
+} shared_memory_offer;
 
 static dm_status trouble(const char *what) {
   return dm_fail(DM_E_DEVICE, "shared memory: %s: %s", what, strerror(errno));
@@ -46,7 +46,7 @@ static dm_status check_room(int64_t bytes) {
   return available > 0 && bytes > available ? no_room(bytes) : DM_OK;
 }
 
-static dm_status create(int64_t bytes, offer *mine, int *file) {
+static dm_status shared_memory_create(int64_t bytes, shared_memory_offer *mine, int *file) {
   DM_TRY(check_room(bytes));
   *file = memfd_create(MEMORY_NAME, MFD_CLOEXEC);
   if (*file < 0) return trouble("memfd_create");
@@ -61,7 +61,7 @@ static dm_status create(int64_t bytes, offer *mine, int *file) {
 }
 
 /* Opens only memory of this job: opening a pipe or a device can have side effects. */
-static dm_status attach(const offer *theirs, int *file) {
+static dm_status attach(const shared_memory_offer *theirs, int *file) {
   char path[64], target[64] = "";
   uint64_t token = 0;
   snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)theirs->process,
@@ -96,7 +96,8 @@ static int reserve_in_turn(int file, int64_t begin, int64_t end) {
 
 /* Reserves this rank's part of the pages with all its threads: a lack of memory becomes an error
  * here instead of a signal later. */
-static dm_status reserve(const dm_comm *group, int file, const dm_shared_memory *memory) {
+static dm_status shared_memory_reserve(const dm_comm *group, int file,
+                                       const dm_shared_memory *memory) {
   const int64_t page = sysconf(_SC_PAGESIZE), ranks = dm_comm_size(group), bytes = memory->bytes;
   const int64_t part = dm_round_up(dm_ceil_div(bytes, ranks), page);
   const int64_t begin = dm_min(bytes, dm_comm_rank(group) * part),
@@ -111,12 +112,12 @@ static dm_status reserve(const dm_comm *group, int file, const dm_shared_memory 
 static dm_status open_together(const dm_comm *group, int64_t bytes, dm_shared_memory *memory,
                                int *file) {
   const bool leads = dm_comm_rank(group) == 0;
-  offer made = {0};
-  DM_TRY(dm_comm_agree(group, leads ? create(bytes, &made, file) : DM_OK));
+  shared_memory_offer made = {0};
+  DM_TRY(dm_comm_agree(group, leads ? shared_memory_create(bytes, &made, file) : DM_OK));
   DM_TRY(dm_comm_broadcast(group, &made, sizeof made, 0));
   DM_TRY(dm_comm_agree(group, leads ? DM_OK : attach(&made, file)));
   DM_TRY(dm_comm_agree(group, map(*file, bytes, memory)));
-  DM_TRY(dm_comm_agree(group, reserve(group, *file, memory)));
+  DM_TRY(dm_comm_agree(group, shared_memory_reserve(group, *file, memory)));
   const uint64_t nothing = 0;
   if (leads) memcpy(memory->base, &nothing, sizeof nothing); /* clears the token */
   return dm_comm_barrier(group);
@@ -187,7 +188,8 @@ static dm_status check_nodes(const dm_comm *group) {
   return status;
 }
 
-static dm_status shared_open(const dm_transport_config *config, dm_transport **transport) {
+static dm_status shared_memory_shared_open(const dm_transport_config *config,
+                                           dm_transport **transport) {
   DM_TRY(dm_comm_agree(config->group, check_limits(config)));
   DM_TRY(check_nodes(config->group));
   shared_transport *shared = calloc(1, sizeof *shared);
@@ -276,7 +278,7 @@ static int64_t shared_received(const dm_transport *transport) {
 const dm_transport_ops dm_transport_shared = {
     .name = "shared",
     .about = "memory shared by the CPU ranks of a node; host between nodes",
-    .open = shared_open,
+    .open = shared_memory_shared_open,
     .close = shared_close,
     .shared_slots = shared_share_open,
     .refilled = shared_refilled,

@@ -5,18 +5,20 @@
 #include "transport/transport.h"
 #include "transport/transport_list.h"
 
-enum { LISTS = 9 }; /* lists of a gather: four per member of the group, five per rank of the node */
+enum {
+  TWO_LEVEL_LISTS = 9
+}; /* lists of a gather: four per member of the group, five per rank of the node */
 
 /* The position of a member of a share's group. */
-typedef struct standing {
+typedef struct two_level_standing {
   int64_t node, rank; /* among the group's ranks on that node */
-} standing;
+} two_level_standing;
 
 typedef struct level_share {
   const dm_comm *group; /* NULL: not exposed */
   dm_comm *near;        /* its ranks on this node */
   bool crosses;         /* the group spans nodes */
-  standing *members;
+  two_level_standing *members;
   char *memory;
   int64_t *lists;
 } level_share;
@@ -75,9 +77,10 @@ static dm_status find_members(two_level *t, level_share *share) {
   share->crosses = dm_comm_size(share->near) < ranks;
   dm_status status = dm_buffer_table(ranks, &share->members);
   if (!status)
-    status = dm_buffer_zeroed(LISTS * (int64_t)ranks, sizeof(int64_t), (void **)&share->lists);
+    status =
+        dm_buffer_zeroed(TWO_LEVEL_LISTS * (int64_t)ranks, sizeof(int64_t), (void **)&share->lists);
   DM_TRY(dm_comm_agree(share->group, status));
-  const standing own = {t->node, dm_comm_rank(share->near)};
+  const two_level_standing own = {t->node, dm_comm_rank(share->near)};
   return dm_comm_allgather(share->group, &own, sizeof own, share->members);
 }
 

@@ -416,8 +416,8 @@ static dm_status scan(dm_backend *backend, dm_view matrix, double *col_squares) 
   return dm_backend_scan(e->cpu, emulated_view(matrix), sums);
 }
 
-static dm_status checksum(dm_backend *backend, dm_view matrix, dm_place place, bool subtract,
-                          uint64_t *sum) {
+static dm_status checksum(dm_backend *backend, dm_view matrix, dm_element_place place,
+                          bool subtract, uint64_t *sum) {
   uint64_t *to = emulated_reach(sum, sizeof *sum);
   const uint64_t of = dm_checksum_view(emulated_view(matrix), place.row, place.col, place.cols);
   (void)backend;

@@ -164,7 +164,7 @@ dm_status __wrap_dm_backend_probe(dm_backend *backend, dm_view matrix, const voi
   return status ? status : __real_dm_backend_probe(backend, matrix, x, y, squares);
 }
 
-dm_status __wrap_dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_place place,
+dm_status __wrap_dm_backend_checksum(dm_backend *backend, dm_view matrix, dm_element_place place,
                                      bool subtract, uint64_t *sum) {
   dm_status status = strike(backend);
   if (!status) status = __real_dm_backend_checksum(backend, matrix, place, subtract, sum);

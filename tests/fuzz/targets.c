@@ -11,8 +11,8 @@
 
 #include "core/checked.h"
 #include "dataset/npy_header.h"
-#include "inspect/npy.h"
 #include "inspect/inspect.h"
+#include "inspect/npy.h"
 #include "io/journal.h"
 #include "io/read.h"
 #include "plan/machine.h"

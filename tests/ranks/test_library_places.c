@@ -46,7 +46,7 @@ static void write_file(rank_test *test, const char *path, damier_type type, int6
   must(test, dm_output_open(&file, &output));
   must(test, dm_output_write(output, 0, 0, view));
   must(test, dm_output_close(output));
-  must(test, dm_output_commit(&file, &(dm_completion){.force = true}, NULL, &named));
+  must(test, dm_output_commit(&file, &(dm_output_completion){.force = true}, NULL, &named));
   dm_output_release(&file);
   free(view.base);
 }

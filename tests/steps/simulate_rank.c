@@ -281,8 +281,8 @@ static dm_status allocate(dm_walk *w) {
     for (int64_t i = 0; i < places; i++) w->share[x][i] = (dm_spot){-1, -1, -1, -1, false};
     for (int ring = DM_HOST_RING; ring < DM_HOLDERS; ring++) {
       const int64_t slots = dm_walk_slots(w, x, (dm_holder)ring);
-      DM_TRY(dm_buffer_zeroed(slots, sizeof(dm_place), (void **)&w->ring[x][ring]));
-      for (int64_t s = 0; s < slots; s++) w->ring[x][ring][s] = (dm_place){-1, -1, -1};
+      DM_TRY(dm_buffer_zeroed(slots, sizeof(dm_element_place), (void **)&w->ring[x][ring]));
+      for (int64_t s = 0; s < slots; s++) w->ring[x][ring][s] = (dm_element_place){-1, -1, -1};
     }
   }
   return DM_OK;

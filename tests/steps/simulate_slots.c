@@ -46,7 +46,8 @@ int64_t dm_walk_slots(const dm_walk *w, int x, dm_holder holder) {
   return w->buffers.of[dm_buffer_of((dm_matrix)x, holder)].slots;
 }
 
-static dm_status slot_of(dm_walk *w, int x, dm_holder ring, const dm_step *step, dm_place **found) {
+static dm_status slot_of(dm_walk *w, int x, dm_holder ring, const dm_step *step,
+                         dm_element_place **found) {
   const int64_t at = dm_route_slot(&w->route[x], step->panel - w->layer.begin, step->slot);
   if (at >= dm_walk_slots(w, x, ring))
     return dm_violated(w, step, "slots: slot %lld of the %lld that the rank has", (long long)at,
@@ -56,7 +57,7 @@ static dm_status slot_of(dm_walk *w, int x, dm_holder ring, const dm_step *step,
 }
 
 dm_status dm_walk_write_slot(dm_walk *w, int x, dm_holder ring, const dm_step *step) {
-  dm_place *s = NULL;
+  dm_element_place *s = NULL;
   DM_TRY(slot_of(w, x, ring, step, &s));
   if (s->writer >= 0) {
     if (s->reader < 0)
@@ -66,12 +67,12 @@ dm_status dm_walk_write_slot(dm_walk *w, int x, dm_holder ring, const dm_step *s
       return dm_violated(w, step, "slots: may overwrite panel %lld while step %lld reads it",
                          (long long)panel_of(w, s->turn), (long long)s->reader);
   }
-  *s = (dm_place){dm_walk_turn(w, step), step->index, -1};
+  *s = (dm_element_place){dm_walk_turn(w, step), step->index, -1};
   return DM_OK;
 }
 
 dm_status dm_walk_read_slot(dm_walk *w, int x, dm_holder ring, const dm_step *step) {
-  dm_place *s = NULL;
+  dm_element_place *s = NULL;
   DM_TRY(slot_of(w, x, ring, step, &s));
   if (s->writer < 0 || s->turn != dm_walk_turn(w, step))
     return dm_violated(w, step, "slots: reads panel %lld from slot %d, which does not hold it",

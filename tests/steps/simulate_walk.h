@@ -9,9 +9,9 @@
 #include "steps/simulate.h"
 
 /* Contents of a slot: indices of steps, -1: none. */
-typedef struct dm_place {
+typedef struct dm_element_place {
   int64_t turn, writer, reader;
-} dm_place;
+} dm_element_place;
 
 /* Contents of a place of a share: whether a LOAD filled it, and with what. dm_walk.next lists its
  * readers. */
@@ -40,7 +40,7 @@ typedef struct dm_walk {
   int64_t *previous; /* per product: the one before it */
   dm_buffers buffers;
   dm_route route[2];
-  dm_place *ring[2][DM_HOLDERS]; /* slots in the list of buffers */
+  dm_element_place *ring[2][DM_HOLDERS]; /* slots in the list of buffers */
   dm_spot *share[2];
   int64_t *next[2];    /* per step: the previous reader of the same place */
   int64_t *load[2];    /* per turn: its LOAD, which filled the piece or follows the one that did */

@@ -83,7 +83,7 @@ static void check_scan(dm_backend *gpu, make_one *make, dm_dtype dtype, int64_t 
 /* The host's sum, and 0 once it is subtracted; any changed bit is detected. */
 static void check_checksum(dm_backend *gpu, dm_dtype dtype, int64_t rows, int64_t cols,
                            int64_t pad) {
-  const dm_place place = {(1ll << 31) + 5, 77, (1ll << 33) + 1};
+  const dm_element_place place = {(1ll << 31) + 5, 77, (1ll << 33) + 1};
   pair p = make_pair(gpu, dtype, rows, cols, pad, (dm_generator){.kind = DM_NORMAL, .seed = 2});
   uint64_t sums[2] = {0, 7}, *device;
   const dm_view here = dm_view_row_major(sums, DM_I32, 1, 4);

@@ -37,7 +37,8 @@ static void write_all(const dm_location *location, dm_dtype dtype, int64_t rows,
   }
   ok(dm_attributes_add(&facts, "software", "damier"));
   ok(dm_attributes_add(&facts, "inputs", "M\xc3\xbc.h5:/a %0300d", 7));
-  ok(dm_output_commit(&file, &(dm_completion){.provenance = &facts, .force = force}, NULL, &named));
+  ok(dm_output_commit(&file, &(dm_output_completion){.provenance = &facts, .force = force}, NULL,
+                      &named));
   dm_output_release(&file);
   assert_false(exists(file.part));
   free(data);
@@ -277,19 +278,19 @@ TEST(test_part_file_replaced_meanwhile) {
   char new[DM_SIBLING_PATH];
   snprintf(new, sizeof new, "%s.damier-new", location.file);
   unlink(first.part);
-  fails(dm_output_commit(&first, &(dm_completion){.provenance = &facts}, NULL, &named), DM_E_IO,
-        "removed or replaced");
+  fails(dm_output_commit(&first, &(dm_output_completion){.provenance = &facts}, NULL, &named),
+        DM_E_IO, "removed or replaced");
   fails(create_output(&location, DM_F64, 3, 2, &second), DM_E_IO, "another run");
   unlink(new);
   ok(create_output(&location, DM_F64, 3, 2, &second));
   fails(dm_output_open(&first, &writer), DM_E_IO, "is not the file that rank 0 made");
   fails(dm_output_part(&first, &set), DM_E_IO, "is not the file that rank 0 made");
-  fails(
-      dm_output_commit(&first, &(dm_completion){.provenance = &facts, .force = true}, NULL, &named),
-      DM_E_IO, "removed or replaced");
+  fails(dm_output_commit(&first, &(dm_output_completion){.provenance = &facts, .force = true}, NULL,
+                         &named),
+        DM_E_IO, "removed or replaced");
   assert_false(exists(location.file));
   give_up(&first); /* keeps the other run's file */
-  ok(dm_output_commit(&second, &(dm_completion){.provenance = &facts}, NULL, &named));
+  ok(dm_output_commit(&second, &(dm_output_completion){.provenance = &facts}, NULL, &named));
   dm_output_release(&second);
   assert_true(exists(location.file));
 }
@@ -299,7 +300,8 @@ TEST(test_name_taken_meanwhile) {
   dm_output_file file;
   ok(create_output(&location, DM_F64, 3, 2, &file));
   write_file(location.file, DM_F64, 2, 2, &(file_form){0});
-  fails(dm_output_commit(&file, &(dm_completion){.provenance = &(dm_attributes){0}}, NULL, &named),
+  fails(dm_output_commit(&file, &(dm_output_completion){.provenance = &(dm_attributes){0}}, NULL,
+                         &named),
         DM_E_IO, "appeared");
   assert_true(exists(file.part));
   dm_location taken = at(*state, "late.h5:/m");

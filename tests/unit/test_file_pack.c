@@ -35,8 +35,8 @@ TEST(test_every_type) {
       ok(dm_pack(&file, form, i / 4 * 3, NULL, NULL, &packed));
       assert_true(exists(file.part) && exists(packed.part));
       ok(dm_attributes_add(&facts, "software", "damier"));
-      ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
-                          &named));
+      ok(dm_output_commit(&packed, &(dm_output_completion){.provenance = &facts, .force = true},
+                          NULL, &named));
       dm_output_release(&packed);
       give_up(&file);
       dm_dataset d = inspected(&location);
@@ -59,7 +59,7 @@ TEST(test_noise) {
   dm_attributes facts = {0};
   dm_output_file packed, file = contiguous(&location, DM_F64, data);
   ok(dm_pack(&file, &form, 2, NULL, NULL, &packed));
-  ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
+  ok(dm_output_commit(&packed, &(dm_output_completion){.provenance = &facts, .force = true}, NULL,
                       &named));
   dm_output_release(&packed);
   expect_elements(&location, DM_F64, data);
@@ -81,7 +81,7 @@ TEST(test_zstd) {
     dm_attributes facts = {0};
     dm_output_file packed, file = contiguous(&location, DM_F64, data);
     ok(dm_pack(&file, &form, i % 2 * 3, NULL, NULL, &packed));
-    ok(dm_output_commit(&packed, &(dm_completion){.provenance = &facts, .force = true}, NULL,
+    ok(dm_output_commit(&packed, &(dm_output_completion){.provenance = &facts, .force = true}, NULL,
                         &named));
     dm_output_release(&packed);
     const dm_dataset d = inspected(&location);

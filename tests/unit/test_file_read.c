@@ -97,7 +97,7 @@ TEST(test_mapped) {
       write_file(location.file, DM_F64, 9, 7, &forms[form]);
       const dm_dataset d = inspected(&location);
       dm_reader *reader;
-      const dm_band *whole;
+      const dm_read_band *whole;
       int64_t bands;
       ok(dm_reader_open(&d, as ? DM_F32 : DM_F64, &reader));
       const bool may = dm_reader_may_map(reader, DM_F64, 1);
@@ -122,7 +122,8 @@ TEST(test_rounding) {
   dm_reader *reader;
   ok(create_output(&part, DM_F64, 1, 2, &file));
   write_data(&file, values);
-  ok(dm_output_commit(&file, &(dm_completion){.provenance = &(dm_attributes){0}}, NULL, &named));
+  ok(dm_output_commit(&file, &(dm_output_completion){.provenance = &(dm_attributes){0}}, NULL,
+                      &named));
   dm_output_release(&file);
   dm_dataset d = inspected(&location);
   ok(dm_reader_open(&d, DM_F16, &reader));

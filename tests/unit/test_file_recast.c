@@ -20,7 +20,8 @@ static setting begin(const char *folder) {
   unlink(s.existing.file);
   s.data = elements(DM_F32, ROWS, COLS);
   dm_output_file first = contiguous(&s.existing, DM_F32, s.data);
-  ok(dm_output_commit(&first, &(dm_completion){.provenance = &(dm_attributes){0}, .force = true},
+  ok(dm_output_commit(&first,
+                      &(dm_output_completion){.provenance = &(dm_attributes){0}, .force = true},
                       NULL, &named));
   dm_output_release(&first);
   ok(dm_recast_check(&s.added, &s.form));
@@ -51,7 +52,8 @@ TEST(test_added) {
   ok(dm_recast(&s.part, &s.form, NULL, NULL, &s.made, &s.held));
   fails(dm_file_inspect(&s.added, &(dm_trust){0}, &(dm_dataset){0}, NULL), DM_E_INPUT, "no '/g'");
   ok(dm_recast_unchanged(&s.part, &s.form));
-  ok(dm_output_commit(&s.made, &(dm_completion){.provenance = &(dm_attributes){0}, .force = true},
+  ok(dm_output_commit(&s.made,
+                      &(dm_output_completion){.provenance = &(dm_attributes){0}, .force = true},
                       NULL, &named));
   dm_output_release(&s.made);
   close(s.held);

@@ -75,7 +75,8 @@ static void take_up(const dm_location *location, int damage) {
   ok(reopen(location, first.offset, first.id, &again, &there));
   assert_true(there && again.offset == first.offset && again.cols == COLS);
   if (damage == 3) write_and_sync(&again); /* data that was cut off is missing */
-  ok(dm_output_commit(&again, &(dm_completion){.provenance = &facts, .tiles = tiles, .count = 2},
+  ok(dm_output_commit(&again,
+                      &(dm_output_completion){.provenance = &facts, .tiles = tiles, .count = 2},
                       NULL, &named));
   dm_output_release(&again);
   char *data = elements(DM_F32, ROWS, COLS);
@@ -122,9 +123,9 @@ TEST(test_many_tiles) {
       many[i] = (dm_tile_record){
           .row = i / cols, .col = i % cols, .rows = 1, .cols = 1, .checksum = (uint64_t)i << 40};
     ok(create_output(&location, DM_F32, ROWS, cols, &file));
-    ok(dm_output_commit(&file,
-                        &(dm_completion){.provenance = &facts, .tiles = many, .count = count}, NULL,
-                        &named));
+    ok(dm_output_commit(
+        &file, &(dm_output_completion){.provenance = &facts, .tiles = many, .count = count}, NULL,
+        &named));
     dm_output_release(&file);
     ok(dm_output_tiles_read(&c, &found, &met));
     assert_int_equal(met, count);

@@ -140,7 +140,7 @@ TEST(test_mapped_bands) {
       const dm_location location = write_tiles(*state, form, across);
       dm_dataset d = inspected(&location);
       dm_reader *reader;
-      const dm_band *bands;
+      const dm_read_band *bands;
       int64_t count;
       ok(dm_reader_open(&d, DM_F64, &reader));
       const bool may = form == 0 && across == 1;
