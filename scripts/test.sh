@@ -68,7 +68,7 @@ build_cuda() {
 
 build_asan() { build asan -- damier unit_tests rank_tests emulated_rank_tests inspect_file read_flipped; }
 build_tsan() { build tsan -- team_tests damier_emulated; }
-build_without_mpi() { build without-mpi -DCMAKE_C_FLAGS_RELEASE=-O0 -- damier libdamier; }
+build_without_mpi() { build without-mpi -DCMAKE_C_FLAGS_RELEASE=-O0 -- installed; }
 
 # Builds in the background, with what the tests leave of the processor, for some of them wait. The steps of these builds
 # come later, wait, and report what fails.

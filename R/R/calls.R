@@ -4,7 +4,8 @@
 # file OUT, or, if DIM is NULL, the arrays that were kept.
 # QUIET: what the message says of a C whose verification left out what needs none. NAMES: what the library's A and B are here.
 call_library <- function(verb, x, y, of_rows, dim, is_complex, out, options, quiet = "as expected", names = c("y", "x")) {
-  gpus <- if (is.null(options[["gpus"]]) || is.na(suppressWarnings(as.integer(options[["gpus"]])))) 1L else as.integer(options[["gpus"]])
+  gpus <- if (is.null(options[["gpus"]])) 1L else suppressWarnings(as.integer(options[["gpus"]]))
+  if (is.na(gpus)) gpus <- 1L  # a list, or none, as the option takes them
   if (gpus > 1) options[["gpus"]] <- NULL
   if (!is.null(out)) {
     destination <- out
@@ -16,6 +17,7 @@ call_library <- function(verb, x, y, of_rows, dim, is_complex, out, options, qui
     destination <- list(as.integer(dim[[1]]), as.integer(dim[[2]]), is_complex, TRUE)
   }
   answer <- .Call(C_product, verb, x[[1]], if (!is.null(y)) y[[1]], of_rows, destination, options, gpus)
+  if (answer$code == 0L && !nzchar(answer$warnings)) return(answer$value)
   if (is.null(y)) names <- c("x", "x")
   for (part in c("message", "hint", "warnings")) answer[[part]] <- in_terms_of(names, answer[[part]])
   if (!answer$code %in% c(0L, 10L)) fail(answer)

@@ -5,20 +5,22 @@
 # names missing values, so that NaN of a result is NA.
 
 operand_of <- function(x, name) {
-  if (is(x, "DamierMatrix")) return(x@operand)
-  if (is(x, "DelayedMatrix")) return(operand_of_delayed(x, name))
+  if (isS4(x)) return(operand_of_object(x, name))
   if (is.character(x) && length(x) == 1 && is.null(dim(x))) return(dm_file(x)@operand)
   if (is.data.frame(x)) x <- as.matrix(x)
-  if (isS4(x)) {
-    refuse(paste0(name, " is of class ", class(x)[[1]]), "as.matrix(x) makes an ordinary matrix of it; sparse ones are multiplied by package Matrix")
-  }
-  if (!is.matrix(x) || !(is.numeric(x) || is.complex(x) || is.logical(x)) || is.factor(x)) {
+  if (!is.matrix(x) || !(is.numeric(x) || is.complex(x) || is.logical(x))) {
     refuse(paste0(name, " is no numeric, logical or complex matrix, and no file: ", class(x)[[1]]),
            "a file is named by one text, \"X.h5:/x\"; as.matrix(x) makes a column of a vector")
   }
   is_complex <- is.complex(x)
   list(data = if (is.double(x) || is_complex) x else double_of(x), location = NULL, dim = as.double(dim(x)), dimnames = dimnames(x),
        reversed = FALSE, is_complex = is_complex, has_na = FALSE)
+}
+
+operand_of_object <- function(x, name) {
+  if (is(x, "DamierMatrix")) return(x@operand)
+  if (is(x, "DelayedMatrix")) return(operand_of_delayed(x, name))
+  refuse(paste0(name, " is of class ", class(x)[[1]]), "as.matrix(x) makes an ordinary matrix of it; package Matrix multiplies sparse ones")
 }
 
 # NA of integers and logicals becomes NA_real_.

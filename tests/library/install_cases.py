@@ -20,6 +20,17 @@ find_package(damier REQUIRED)
 add_executable(user {sources})
 target_link_libraries(user PRIVATE {library})
 """
+IN_CPP = """#include <damier.h>
+#include <iostream>
+int main() {
+  double x[4] = {1, 2, 3, 4}, c[4];
+  damier_context *context;
+  const auto mx = damier_on_one(DAMIER_F64, 2, 2, 0, x, 0), mc = damier_on_one(DAMIER_F64, 2, 2, 0, c, 0);
+  if (damier_open_local(&context, nullptr) || damier_gram(context, &mx, 0, &mc, nullptr)) return 1;
+  damier_close(context);
+  std::cout << "C(0, 0) = " << 80 * c[0] << '\\n';
+}
+"""
 LOCAL = """program local
   use damier
   implicit none
@@ -154,6 +165,9 @@ def check_shared(here, libraries, folder):
     if works(compiler("mpicxx")):
         call(compiler("mpicxx"), "-Wall", EXAMPLES / "product.cpp", *words, "-o", folder / "cpp")
         run(folder / "cpp", libraries)
+        (folder / "local.cpp").write_text(IN_CPP)
+        call("c++", "-Wall", "-DDAMIER_MPI=0", folder / "local.cpp", *words, "-o", folder / "local_cpp")
+        expect(RESULT in call(folder / "local_cpp", LD_LIBRARY_PATH=str(libraries)), "a program in C++ without MPI")
     if works(compiler("mpifort")):
         call(compiler("mpifort"), here / "include" / "damier.f90", EXAMPLES / "product.f90", *words, "-o", folder / "f90",
              folder=folder)
@@ -170,33 +184,41 @@ def check_interfaces(here):
     expect(not lacking, f"damier.f90 lacks {lacking}")
 
 
-def check_static(libraries, folder):
+def check_static(here, libraries, folder):
     """Without the shared library, which -ldamier prefers."""
     if not (libraries / "libdamier.a").exists():
         return
     for shared in libraries.glob("libdamier.so*"):
         shared.unlink()
-    call(compiler("mpicc"), EXAMPLES / "product.c", *flags(libraries, "--static", "--cflags", "--libs"), "-o", folder / "static")
-    run(folder / "static", folder)
+    words = flags(libraries, "--static", "--cflags", "--libs")
+    for language, wrapper in WRAPPERS.items():
+        if works(compiler(wrapper)):
+            module = [here / "include" / "damier.f90"] if language == "Fortran" else []
+            program = folder / f"static_{language}"
+            call(compiler(wrapper), *module, EXAMPLES / EXAMPLE_OF[language], *words, "-o", program, folder=folder)
+            run(program, folder)
 
 
 WRAPPERS = {"C": "mpicc", "CXX": "mpicxx", "Fortran": "mpifort"}
 EXAMPLE_OF = {"C": "product.c", "CXX": "product.cpp", "Fortran": "product.f90"}
 
 
-def check_package(here, libraries, folder, library, languages="C"):
-    """A project of LANGUAGES; its program is in the last one."""
+def check_package(here, libraries, folder, library, languages="C", own=None):
+    """A project of LANGUAGES; its program is in the last one, an example or, without MPI, OWN."""
     if not all(works(compiler(WRAPPERS[language])) for language in languages.split()):
         return
     project = folder / f"{library}_{languages}".replace(":", "").replace(" ", "_")
     project.mkdir()
     last = languages.split()[-1]
-    sources = f"{EXAMPLES / EXAMPLE_OF[last]}" + (" ${damier_FORTRAN_SOURCE}" if last == "Fortran" else "")
+    sources = f"{own or EXAMPLES / EXAMPLE_OF[last]}" + (" ${damier_FORTRAN_SOURCE}" if last == "Fortran" else "")
     (project / "CMakeLists.txt").write_text(PROJECT.format(languages=languages, sources=sources, library=library))
     found = [f"-DMPI_{language}_COMPILER={shutil.which(compiler(WRAPPERS[language]))}" for language in languages.split()]
     call("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={here}", *found)
     call("cmake", "--build", project / "build")
-    run(project / "build" / "user", libraries)
+    if own:
+        expect(RESULT in call(project / "build" / "user", LD_LIBRARY_PATH=str(libraries)), f"{own} without MPI")
+    else:
+        run(project / "build" / "user", libraries)
 
 
 def main():
@@ -216,9 +238,10 @@ def main():
         check_interfaces(here)
         for languages in ("C", "CXX", "C CXX", "Fortran"):
             check_package(here, libraries, folder, "damier::damier", languages)
+        check_package(here, libraries, folder, "damier::damier", "C Fortran", folder / "local.f90")
         for languages in ("C", "CXX", "Fortran") if (libraries / "libdamier.a").exists() else ():
             check_package(here, libraries, folder, "damier::static", languages)
-        check_static(libraries, folder)
+        check_static(here, libraries, folder)
     return 0
 
 

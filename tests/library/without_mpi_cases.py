@@ -1,8 +1,10 @@
-"""A build without MPI: products by the program, the library in Python and a program in C; refusals.
+"""A build without MPI: products by the program, the library in Python and programs in C, C++ and Fortran, by pkg-config and CMake,
+shared and static; refusals.
 usage: without_mpi_cases.py --damier PROGRAM --library FOLDER --header FOLDER"""
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,48 @@ int main(void) {
 """
 
 
+IN_CPP = r"""
+#include <damier.h>
+#include <iostream>
+#include <vector>
+int main() {
+  std::vector<double> x{1, 2, 3, 4}, c(4);
+  damier_error error{};
+  damier_context *context = nullptr;
+  if (damier_open_local(&context, &error)) return 1;
+  const auto mx = damier_on_one(DAMIER_F64, 2, 2, 0, x.data(), 0), mc = damier_on_one(DAMIER_F64, 2, 2, 0, c.data(), 0);
+  if (damier_gram(context, &mx, 0, &mc, &error)) return 1;
+  damier_close(context);
+  std::cout << c[0] << ' ' << c[1] << ' ' << c[3] << '\n';
+}
+"""
+IN_FORTRAN = """program p
+  use damier
+  implicit none
+  real(c_double), target :: x(2, 2), c(2, 2)
+  type(damier_matrix) :: mx, mc
+  type(damier_error) :: error
+  type(c_ptr) :: context
+  x = reshape([1d0, 3d0, 2d0, 4d0], [2, 2])
+  if (damier_open_local(context, error) /= DAMIER_OK) error stop 'not opened'
+  mx = damier_on_one(DAMIER_F64, 2_c_int64_t, 2_c_int64_t, 0, c_loc(x), 0_c_int64_t)
+  mc = damier_on_one(DAMIER_F64, 2_c_int64_t, 2_c_int64_t, 0, c_loc(c), 0_c_int64_t)
+  call damier_by_columns(mx, 2)
+  call damier_by_columns(mc, 2)
+  if (damier_gram(context, mx, 0, mc, error) /= DAMIER_OK) error stop 'no product'
+  call damier_close(context)
+  print '(i0, 1x, i0, 1x, i0)', nint(c(1, 1)), nint(c(1, 2)), nint(c(2, 2))
+end program
+"""
+PRINTED = "10 14 20"
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES {languages})
+find_package(damier REQUIRED)
+add_executable(user {source} {more})
+target_link_libraries(user PRIVATE {library})
+"""
+
+
 def run(*words, **variables):
     done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **variables})
     return done.returncode, done.stdout + done.stderr
@@ -37,6 +81,51 @@ def run(*words, **variables):
 def expect(is_so, *words):
     if not is_so:
         sys.exit(f"FAILED: {words}")
+
+
+def check_languages(build):
+    """The installed library, from C++ alone, C++ beside C, and Fortran."""
+    here = pathlib.Path("installed").resolve()
+    code, text = run("cmake", "--install", build, "--prefix", str(here))
+    expect(code == 0, text)
+    libraries = next(here.glob("**/libdamier.so")).parent
+    found = {"PKG_CONFIG_PATH": str(libraries / "pkgconfig"), "LD_LIBRARY_PATH": str(libraries)}
+    flags = {kind: run("pkg-config", *words, "--cflags", "--libs", "damier", **found)[1].split() for kind, words in
+             {"shared": [], "static": ["--static"]}.items()}
+    pathlib.Path("user.cpp").write_text(IN_CPP)
+    pathlib.Path("user.f90").write_text(IN_FORTRAN)
+    static = (libraries / "libdamier.a").exists()
+    for compiler, sources in ("c++", ["user.cpp"]), ("gfortran", [f"{here}/include/damier.f90", "user.f90"]):
+        if not shutil.which(compiler):
+            continue
+        of_cmake = ["CXX", "C CXX"] if compiler == "c++" else ["Fortran"]
+        programs = {"by_pkg_config": flags["shared"]}
+        if static:  # its folder, as -ldamier takes the shared library where both are
+            pathlib.Path("static").mkdir(exist_ok=True)
+            shutil.copy(libraries / "libdamier.a", "static")
+            programs["static_by_pkg_config"] = [word.replace(f"-L{libraries}", "-Lstatic") if word.startswith("-L") else word for word in
+                                                ["-Lstatic", *flags["static"]]]
+        for name, words in programs.items():
+            code, text = run(compiler, *sources, *words, "-o", name, **found)
+            expect(code == 0, compiler, name, text)
+            code, text = run(f"./{name}", **found)
+            expect(code == 0 and text.strip() == PRINTED, compiler, name, text)
+            expect(("libdamier" in run("ldd", name)[1]) == (name == "by_pkg_config"), name)
+        for languages in of_cmake:
+            for library in ["damier::damier", *(["damier::static"] if static else [])]:
+                check_project(here, languages, library, pathlib.Path(sources[-1]).resolve(), found)
+
+
+def check_project(here, languages, library, source, found):
+    folder = pathlib.Path(f"{library}_{languages}".replace(":", "").replace(" ", "_"))
+    folder.mkdir()
+    more = "${damier_FORTRAN_SOURCE}" if languages == "Fortran" else ""
+    (folder / "CMakeLists.txt").write_text(PROJECT.format(languages=languages, source=source, more=more, library=library))
+    for words in (["-G", "Ninja", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={here}"], ["--build", folder / "build"]):
+        code, text = run("cmake", *map(str, words))
+        expect(code == 0, languages, library, text)
+    code, text = run(str(folder / "build/user"), **found)
+    expect(code == 0 and text.strip() == PRINTED, languages, library, text)
 
 
 def main():
@@ -68,6 +157,7 @@ def main():
         expect(code == 0 and text == "4 5 10 11\n", code, text)
         code, text = run("ldd", args.damier)
         expect("libmpi" not in text, text)
+        check_languages(args.library)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Jobs of R: by its package damier, by R alone, and by DelayedArray, in turns in one process of R. Appends a record of each job and way.
+
+    R CMD INSTALL R && scripts/bench/r_jobs.py -o docs/results/r.jsonl
+
+Needs R with the packages damier and HDF5Array, and room for 1.5 GB in --folder; DelayedArray's crossprod takes most of the time.
+"""
+import json
+import subprocess
+import tempfile
+
+from measure import Failed, code_of, compare, cores, made_by, options_of, start
+
+# Answers each line "JOB WAY" by the seconds of that job; elements of files are normal numbers, stored as HDF5Array does by default.
+PROGRAM = r"""
+suppressPackageStartupMessages({library(damier); library(HDF5Array)})
+folder <- commandArgs(TRUE)[[1]]; rows <- as.integer(commandArgs(TRUE)[[2]]); columns <- as.integer(commandArgs(TRUE)[[3]])
+set.seed(1)
+on_disk <- function(m, n) writeHDF5Array(matrix(rnorm(m * n), m), tempfile("x", folder, ".h5"), "x")
+x <- matrix(rnorm(256^2), 256); y <- matrix(rnorm(256^2), 256)
+square <- matrix(rnorm(3000^2), 3000)
+wide <- on_disk(rows, columns); narrow <- on_disk(rows, columns / 5)
+thin <- matrix(rnorm(columns * 64), columns)
+fifty <- function(call) for (i in 1:50) call()
+jobs <- list(
+  small = list(R = function() fifty(function() x %*% y), damier = function() fifty(function() x %dm% y)),
+  memory = list(R = function() crossprod(square), damier = function() dm_crossprod(square)),
+  thin = list(DelayedArray = function() wide %*% thin, damier = function() dm_multiply(wide, thin)),
+  cor = list(DelayedArray = function() cor(as.matrix(narrow)), damier = function() dm_cor(narrow)),
+  pca = list(DelayedArray = function() prcomp(as.matrix(narrow), rank. = 10), damier = function() dm_prcomp(narrow, rank. = 10)),
+  crossprod = list(DelayedArray = function() crossprod(wide), damier = function() dm_crossprod(wide)))
+said <- function(...) cat(jsonlite::toJSON(list(...), auto_unbox = TRUE, digits = 9), "\n", sep = "")
+said(r = as.character(getRversion()), DelayedArray = as.character(packageVersion("DelayedArray")),
+     HDF5Array = as.character(packageVersion("HDF5Array")), blas = basename(extSoftVersion()[["BLAS"]]))
+input <- file("stdin", "r")
+while (length(line <- readLines(input, 1)) == 1) {
+  words <- strsplit(line, " ")[[1]]
+  invisible(gc())
+  took <- system.time(jobs[[words[[1]]]][[words[[2]]]](), gcFirst = FALSE)
+  said(seconds = took[["elapsed"]], processor_s = took[["user.self"]] + took[["sys.self"]])
+}
+"""
+
+
+def main():
+    options = options_of(__doc__, "r.jsonl", damier="build/release/damier", rscript="Rscript", folder="/dev/shm", runs=10, rows=20000,
+                         columns=5000)
+    facts = {"small": "256 x 256 times 256 x 256, in memory, 50 times", "memory": "crossprod of 3000 x 3000, in memory",
+             "thin": f"HDF5Matrix {options.rows} x {options.columns} times {options.columns} x 64",
+             "cor": f"cor of HDF5Matrix {options.rows} x {options.columns // 5}",
+             "pca": f"prcomp, 10 components and scores, of HDF5Matrix {options.rows} x {options.columns // 5}",
+             "crossprod": f"crossprod of HDF5Matrix {options.rows} x {options.columns}"}
+    with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-r-") as folder:
+        words = [options.rscript, "-e", PROGRAM, folder, str(options.rows), str(options.columns)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as r:
+            def answer():
+                line = r.stdout.readline()
+                if not line.startswith("{"):
+                    raise Failed(f"R ended: {line}")
+                return {key: float(value) if key in ("seconds", "processor_s") else value for key, value in json.loads(line).items()}
+
+            about = {"verb": "r", **made_by(code_of(options.damier), cores=cores()), **answer()}
+            for job, what in facts.items():
+                def once(way, job=job):
+                    print(job, way, file=r.stdin, flush=True)
+                    return answer()
+
+                ways = ("R" if job in ("small", "memory") else "DelayedArray", "damier")
+                compare(options.output, about, {"job": job, "what": what}, ways, once, options.runs)
+            r.stdin.close()
+
+
+if __name__ == "__main__":
+    start(main)
