@@ -42,7 +42,7 @@ endif()
 # One object of all layers: `ar` stores it as a whole, and only the interface's symbols stay global. Not with
 # sanitizers or CUDA: the program would have to link as this build does.
 if(DAMIER_STATIC AND NOT DAMIER_SANITIZE AND NOT DAMIER_HAVE_CUDA)
-  foreach(layer core comm plan dataset io inspect transport backend run check reduce engine product options)
+  foreach(layer core comm plan dataset io inspect transport backend run check reduce engine layout transform product programs options)
     list(APPEND layer_files $<TARGET_FILE:dm_${layer}>)
   endforeach()
   add_custom_command(

@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "dataset": 2, "transport": 2, "backend": 2, "reduce": 2,
-         "io": 3, "run": 3, "inspect": 4, "check": 4, "engine": 5, "product": 6, "options": 7, "api": 8, "cli": 8, "bench": 9}
+         "io": 3, "run": 3, "inspect": 4, "check": 4, "engine": 5, "layout": 6, "transform": 7, "product": 8, "programs": 9,
+         "options": 10, "api": 11, "cli": 11, "bench": 12}
 FOLDERS = ("ladder", "helpers", "residues", "split")  # folders of kernels, bottom to top; headers at the top of kernels are below them
 RUNG_HEADERS, RUNG_LINES = 3, 250  # what a file of kernels/ladder may include of ours, with what these include
 ALLOWED = [(r"mpi\.h", {"comm"}), (r"hdf5.*\.h", {"dataset", "io", "inspect"}), (r"nccl\.h", {"transport"}),
@@ -30,7 +31,7 @@ def layer_of(path):
 def check_quoted(path, layer, target):
     """Includes of our headers have the form "layer/file.h"."""
     other = target.split("/")[0] if "/" in target else None
-    if target in DRIVES and layer not in ("engine", "product"):
+    if target in DRIVES and layer not in ("engine", "layout", "transform", "product", "programs"):
         return [f"{path}: only product drives the engine, not {layer} ({target})"]
     if other not in LEVEL:
         return [f"{path}: \"{target}\" does not name its layer"]

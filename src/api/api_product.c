@@ -5,8 +5,8 @@
 #include "api/library.h"
 #include "core/buffer.h"
 #include "engine/dataset_input.h"
-#include "product/pairwise.h"
-#include "product/reduced.h"
+#include "programs/pairwise.h"
+#include "programs/reduced.h"
 
 /* ---- products like the one before ---- */
 
@@ -240,7 +240,7 @@ _Static_assert(DAMIER_F64 == (int)DM_F64 && DAMIER_BF16 == (int)DM_BF16 &&
 _Static_assert(DAMIER_BY_ROWS == (int)DM_BY_ROWS && DAMIER_ON_ONE == (int)DM_ON_ONE &&
                    DAMIER_BLOCK_CYCLIC == (int)DM_BLOCK_CYCLIC &&
                    DAMIER_REPLICATED == (int)DM_REPLICATED,
-               "the divisions of damier.h are those of product/distributed.h");
+               "the divisions of damier.h are those of layout/distributed.h");
 
 dm_memory_matrix dm_memory_of(const damier_matrix *m) {
   return (dm_memory_matrix){.division = (dm_division)m->division,

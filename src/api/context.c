@@ -16,8 +16,9 @@
 #include "core/notes.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
-#include "product/info.h"
-#include "product/pairwise.h"
+#include "programs/info.h"
+#include "programs/pairwise.h"
+#include "programs/verify_result.h"
 
 /* ---- errors ---- */
 

@@ -9,11 +9,11 @@
 
 #include "core/status.h"
 #include "core/units.h"
+#include "layout/distributed.h"
 #include "options/request.h"
-#include "product/components.h"
-#include "product/distributed.h"
 #include "product/in_place.h"
-#include "product/reduced.h"
+#include "programs/components.h"
+#include "programs/reduced.h"
 #include "run/run.h"
 
 /* ---- the other ranks of a context that uses several GPUs of one process ----

@@ -62,7 +62,7 @@ int dm_cli_svd(dm_call *call);
 int dm_cli_plan(dm_call *call);
 int dm_cli_plan_components(dm_call *call);
 
-/* Whether C is not stored, or of distances: product/reduced.h. */
+/* Whether C is not stored, or of distances: programs/reduced.h. */
 bool dm_cli_is_reduced(const dm_call *call);
 int dm_cli_verify_components(dm_call *call);
 int dm_cli_generate(dm_call *call);

@@ -17,7 +17,7 @@
 #include "core/version.h"
 #include "dataset/codec.h"
 #include "options/request.h"
-#include "product/info.h"
+#include "programs/info.h"
 #include "transport/transport.h"
 
 /* The command line, quoted for a shell; a longer one ends with "...". */

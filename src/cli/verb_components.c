@@ -3,7 +3,7 @@
 #include "cli/session.h"
 #include "core/buffer.h"
 #include "options/request.h"
-#include "product/components.h"
+#include "programs/components.h"
 
 static dm_status run_components(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
   DM_FREED dm_components *job = NULL;

@@ -6,9 +6,10 @@
 #include "core/buffer.h"
 #include "core/element.h"
 #include "options/request.h"
-#include "product/generate.h"
-#include "product/info.h"
-#include "product/pairwise.h"
+#include "programs/generate.h"
+#include "programs/info.h"
+#include "programs/pairwise.h"
+#include "programs/verify_result.h"
 
 /* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */
 static dm_status parameter_of(const dm_call *call, double *parameter) {

@@ -9,8 +9,8 @@
 #include "core/units.h"
 #include "engine/equation.h"
 #include "options/request.h"
-#include "product/pairwise.h"
-#include "product/reduced.h"
+#include "programs/pairwise.h"
+#include "programs/reduced.h"
 
 /* --no-protect excludes options that need checksums. */
 static dm_status check_protection(const dm_settings *s) {

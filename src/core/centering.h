@@ -20,7 +20,7 @@ typedef struct dm_standard {
   bool by_length; /* scaled by the root of the sum of squares, not by the deviation */
   bool by_power;  /* scaled by the power of two below the deviation; constant lines become 0 */
   bool complete;  /* terms that A or B has no value for are left out of all sums */
-  bool relates;   /* genotypes, of which rows are variants (product/relationship.h), ... */
+  bool relates;   /* genotypes, of which rows are variants (transform/relationship.h), ... */
   bool of_all;    /* ... by the allele frequencies of all samples, not only of founders */
 } dm_standard;
 

@@ -12,7 +12,7 @@
 #include "dataset/composite.h"
 #include "dataset/entries.h"
 #include "io/journal.h"
-#include "product/info.h"
+#include "programs/info.h"
 
 bool dm_request_reads_c(const dm_settings *s) {
   return s->beta[0] != 0.0 || s->beta[1] != 0.0;

@@ -6,9 +6,9 @@
 #include "comm/comm.h"
 #include "inspect/inspect.h"
 #include "options/value.h"
-#include "product/components.h"
 #include "product/multiply.h"
 #include "product/verify.h"
+#include "programs/components.h"
 
 /* From now on SETTINGS are those of the product of a matrix with itself. Centering and scaling are
  * those of the columns, or rows, whose products are computed. */

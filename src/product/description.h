@@ -8,8 +8,9 @@
 #include "engine/equation.h"
 #include "engine/setup.h"
 #include "io/output_form.h"
-#include "product/distributed.h"
+#include "layout/distributed.h"
 #include "reduce/reduction.h"
+#include "transform/vectors.h"
 
 /* When to read C again and compare it with what was written, before C gets its name. */
 typedef enum dm_read_back {
@@ -24,12 +25,6 @@ typedef enum dm_on_corruption {
   DM_ON_CORRUPTION_STOP,   /* DM_E_VERIFY; C keeps its .part name */
   DM_ON_CORRUPTION_WARN,   /* C gets its name, with the verdict FAIL; DM_E_UNCHECKED */
 } dm_on_corruption;
-
-/* Vectors in files, as matrices of one column or row, by which A and B are changed as their
- * dm_standard states; those that are not there have no name. */
-typedef struct dm_vectors {
-  dm_dataset center[2], scale[2], weights;
-} dm_vectors;
 
 typedef struct dm_multiply {
   dm_dataset a, b; /* in memory: only shape and type are used */

@@ -1,3 +1,4 @@
+#include "product/center_product.h"
 #include "product/in_place_impl.h"
 
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /* in_place: products whose A, B and C are in one memory and are multiplied where they are; later
  * calls reuse the open backend. One process calls the BLAS library once, in memory of the host or
  * of its GPU, and copies nothing; several, in memory of their GPUs, move op(A) or op(B)
- * (product/stationary.h). In GPU memory, A and B that are centered are copied there first
- * (product/centered_copy.h). */
+ * (layout/stationary.h). In GPU memory, A and B that are centered are copied there first
+ * (transform/centered_copy.h). */
 #ifndef DM_PRODUCT_IN_PLACE_H
 #define DM_PRODUCT_IN_PLACE_H
 
-#include "product/arrangement.h"
-#include "product/centered.h"
+#include "layout/arrangement.h"
+#include "layout/stationary.h"
 #include "product/description.h"
-#include "product/stationary.h"
+#include "transform/centered.h"
 
 /* The places of the last product's matrices; a product that is stated alike opens nothing. */
 typedef struct dm_in_place_places {

@@ -7,7 +7,7 @@
 #include "check/freivalds.h"
 #include "engine/memory_source.h"
 #include "io/read.h"
-#include "product/distributed.h"
+#include "layout/distributed.h"
 #include "run/run.h"
 
 /* The caller sets what is not private; all of it must outlive the product. */

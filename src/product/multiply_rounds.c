@@ -13,7 +13,7 @@
 #include "io/file_queue.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
-#include "product/centered.h"
+#include "product/center_product.h"
 #include "product/multiply_impl.h"
 #include "product/repair.h"
 #include "product/verify.h"

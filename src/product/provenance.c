@@ -14,8 +14,8 @@
 #include "engine/phases.h"
 #include "inspect/inspect.h"
 #include "plan/plan_text.h"
-#include "product/centered.h"
 #include "run/facts.h"
+#include "transform/centered.h"
 
 const char *dm_op_name(dm_op op) {
   return op == DM_OP_N ? "n" : op == DM_OP_T ? "t" : "c";

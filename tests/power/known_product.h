@@ -11,7 +11,7 @@
 #include "backend/backend.h"
 #include "check/entry_sums.h"
 #include "check/freivalds_impl.h"
-#include "product/distributed.h"
+#include "layout/distributed.h"
 #include "product/verify.h"
 
 typedef enum data_kind {

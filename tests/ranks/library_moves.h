@@ -4,8 +4,8 @@
 #define DM_TESTS_LIBRARY_MOVES_H
 
 #include "api/library.h"
+#include "layout/distributed.h"
 #include "library_on_gpu.h"
-#include "product/distributed.h"
 
 typedef struct moved {
   spread from, to;

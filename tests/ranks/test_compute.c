@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "inspect/inspect_impl.h"
-#include "product/generate.h"
 #include "product/multiply.h"
+#include "programs/generate.h"
 #include "stored_product.h"
 
 /* ---- A in two parts with separate accumulators ---- */

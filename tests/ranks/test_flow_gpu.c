@@ -2,7 +2,7 @@
  * what has arrived is posted unless that has to wait. */
 #include "core/clock.h"
 #include "gpu_ranks.h"
-#include "product/flow.h"
+#include "layout/flow.h"
 
 enum { ITEMS = 6, PIECE = 64, FIRST = 1 };
 

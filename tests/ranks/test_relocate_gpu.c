@@ -1,7 +1,7 @@
 /* ranks: 2 4 8. Moves matrices between all divisions, from GPU to GPU, in many small rounds; at
  * one end ranks may have host memory. */
+#include "layout/arrangement.h"
 #include "library_moves.h"
-#include "product/arrangement.h"
 
 enum { CASES = 60 };
 

@@ -2,9 +2,9 @@
  * that has it. */
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "layout/travel.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
-#include "product/travel.h"
 
 enum { RANKS = 8, MOST = 2000 };
 

@@ -1,0 +1,141 @@
+#include "layout/images.h"
+
+#include <stdlib.h>
+
+#include "backend/backend.h"
+#include "backend/whole_product.h"
+#include "core/checked.h"
+#include "plan/partition.h"
+
+static int64_t middle_of(dm_range range) {
+  return range.begin + dm_range_size(range) / 2;
+}
+
+/* What rank I multiplies of its rows and the columns that are the rows of another rank J: the first
+ * rows below the diagonal, the last columns above it. */
+static dm_extent half_of(const dm_images *m, int i, int j) {
+  dm_extent part = {m->rows[i], m->rows[j]};
+  if (part.cols.begin < part.rows.begin)
+    part.rows.end = middle_of(part.rows);
+  else
+    part.cols.begin = middle_of(part.cols);
+  return part;
+}
+
+bool dm_images_need(const dm_images *m, int rank, dm_range cols) {
+  bool needed = false;
+  for (int r = 0; r < m->ranks; r++) {
+    const dm_extent part = half_of(m, rank, r);
+    needed |= r != rank && dm_range_size(part.rows) > 0 &&
+              dm_range_size(dm_range_common(part.cols, cols)) > 0;
+  }
+  return needed;
+}
+
+/* ---- products ---- */
+
+typedef struct posting {
+  dm_backend *backend;
+  const dm_whole_product *all;
+  dm_extent of; /* that ALL covers */
+  dm_event *done;
+} posting;
+
+static dm_status images_post(const posting *p, dm_extent part) {
+  const dm_range rows = dm_range_common(p->of.rows, part.rows),
+                 cols = dm_range_common(p->of.cols, part.cols);
+  const int64_t down = dm_range_size(rows), across = dm_range_size(cols);
+  const int64_t row = rows.begin - p->of.rows.begin, col = cols.begin - p->of.cols.begin;
+  if (down == 0 || across == 0) return DM_OK;
+  dm_whole_product one = dm_whole_part(p->all, row, down, col, across);
+  one.a = dm_view_sub(one.a, row, 0, down, one.a.cols);
+  one.b = dm_view_sub(one.b, 0, col, one.b.rows, across);
+  return dm_backend_multiply(p->backend, &one, NULL, p->done);
+}
+
+dm_status dm_images_multiply(const dm_images *m, dm_backend *backend, int rank,
+                             const dm_whole_product *all, int64_t row, dm_range cols,
+                             dm_event *done) {
+  const posting p = {backend, all, {{row, row + all->c.rows}, cols}, done};
+  for (int r = 0; r < m->ranks; r++)
+    if (r != rank) DM_TRY(images_post(&p, half_of(m, rank, r)));
+  return DM_OK;
+}
+
+/* ---- the exchange ---- */
+
+typedef struct completing {
+  const dm_images *images;
+  const dm_run *run;
+  dm_backend *backend;
+  dm_view c;
+  int64_t first; /* row of C */
+  dm_event square;
+} completing;
+
+/* The part of C that GIVER has and TAKER receives the image of, in ROUND. */
+static dm_extent images_part_of(const completing *x, int giver, int taker, int64_t round) {
+  dm_extent part = half_of(x->images, giver, taker);
+  const int64_t height = x->images->rounds.height, begin = part.cols.begin + round * height;
+  part.cols = dm_range_common(part.cols, (dm_range){begin, begin + height});
+  return part;
+}
+
+static int64_t images_bytes_of(const void *context, int giver, int taker, int64_t round) {
+  const completing *x = context;
+  const dm_extent part = images_part_of(x, giver, taker, round);
+  return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(x->c.dtype);
+}
+
+/* Messages are images, dense. */
+static dm_status images_copy(const void *context, int giver, int taker, int64_t round, void *memory,
+                             dm_event *done) {
+  const completing *x = context;
+  const dm_extent part = images_part_of(x, giver, taker, round);
+  const int64_t rows = dm_range_size(part.cols), cols = dm_range_size(part.rows);
+  const dm_view image = dm_view_strided(memory, x->c.dtype, DM_DEVICE, rows, cols, cols);
+  if (giver == x->run->rank)
+    return dm_backend_transpose(
+        x->backend, image,
+        dm_view_sub(x->c, part.rows.begin - x->first, part.cols.begin, cols, rows),
+        x->images->conjugate, done);
+  return dm_backend_copy(x->backend,
+                         dm_view_sub(x->c, part.cols.begin - x->first, part.rows.begin, rows, cols),
+                         image, done);
+}
+
+static dm_status keep_square(const void *context, dm_event *done) {
+  *done = ((const completing *)context)->square;
+  return DM_OK;
+}
+
+dm_status dm_images_complete(const dm_images *m, const dm_run *run, dm_workspace *space, dm_view c,
+                             dm_event square) {
+  static const dm_exchange_ops ops = {
+      .bytes = images_bytes_of, .copy = images_copy, .keep = keep_square};
+  const completing x = {m, run, space->backend, c, m->rows[run->rank].begin, square};
+  return dm_exchange_run(&ops, &x, run, space, 0, &m->rounds);
+}
+
+/* ---- opening ---- */
+
+dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, bool hermitian, dm_images *m,
+                         int64_t *bytes) {
+  *m = (dm_images){.rows = rows, .ranks = ranks, .conjugate = hermitian};
+  int64_t tallest = 0, widest = 1;
+  for (int g = 0; g < ranks; g++)
+    for (int t = 0; t < ranks; t++) {
+      const dm_extent part = half_of(m, g, t);
+      if (g == t) continue;
+      tallest = dm_max(tallest, dm_range_size(part.cols));
+      widest = dm_max(widest, dm_range_size(part.rows));
+    }
+  DM_TRY(dm_rounds_of(tallest, widest * size, 0, ranks, &m->rounds));
+  *bytes = m->rounds.bytes;
+  return DM_OK;
+}
+
+void dm_images_close(dm_images *images) {
+  free(images->rows);
+  *images = (dm_images){.rows = NULL};
+}

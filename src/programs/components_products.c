@@ -1,0 +1,364 @@
+/* The products of components: each is one of the pipeline, and verified. */
+#include <math.h>
+
+#include "core/copy.h"
+#include "engine/dataset_input.h"
+#include "product/multiply.h"
+#include "programs/components_impl.h"
+#include "programs/cut.h"
+#include "programs/inner.h"
+
+/* A factor: in a file (or in host memory that all ranks see), or in the memory of the ranks. */
+typedef struct components_factor {
+  const dm_dataset *set; /* NULL: MEMORY has it */
+  dm_memory_matrix memory;
+  dm_op op;
+} components_factor;
+
+static dm_memory_matrix components_on_one(dm_dtype dtype, int64_t rows, int64_t cols, void *data) {
+  return (dm_memory_matrix){.division = DM_ON_ONE,
+                            .dtype = dtype,
+                            .rows = rows,
+                            .cols = cols,
+                            .data = data,
+                            .row_stride = cols,
+                            .col_stride = 1};
+}
+
+static dm_view components_view(const dm_memory_matrix *m) {
+  return dm_view_row_major(m->data, m->dtype, m->rows, m->cols);
+}
+
+/* Sets factor X of JOB; MEMORY has room for how it lies. */
+static void components_take(const dm_components_state *c, int x, const components_factor *f,
+                            dm_memory_matrix *memory, dm_multiply *job) {
+  dm_dataset *set = x == 0 ? &job->a : &job->b;
+  if (f->set) {
+    *set = *f->set;
+    *memory = dm_inner_memory(set);
+    job->in_memory[x] = set->memory.base ? memory : NULL;
+  } else {
+    *memory = f->memory;
+    *set = (dm_dataset){.rows = memory->rows, .cols = memory->cols, .dtype = memory->dtype};
+    strcpy(set->at.file, "memory");
+    strcpy(set->at.dataset, x == 0 ? "left" : "right"); /* X in memory has another name */
+    if (c->run->ranks == 1) dm_dataset_set_memory(set, components_view(memory));
+    job->in_memory[x] = memory;
+  }
+}
+
+/* C = op(A) op(B) in TYPE. C is OUT, or if that is NULL the file that JOB names. */
+typedef struct components_product {
+  components_factor a, b;
+  bool symmetric;
+  dm_dtype type;
+  const dm_memory_matrix *out;
+} components_product;
+
+static dm_status components_add_forecast(dm_components_state *c, dm_multiply *job) {
+  dm_forecast one;
+  job->checkpoint = false;
+  job->scratch = true;
+  for (int x = 0; x < 2; x++) job->equation.standard[x] = (dm_standard){.fills = false};
+  job->vectors = (dm_vectors){.weights = {.rows = 0}};
+  job->equation.divided = DM_NO_DIVISION;
+  DM_TRY(dm_multiply_forecast(c->run, job, &one));
+  c->forecast->read += one.read;
+  c->forecast->gemm += one.gemm;
+  c->forecast->total += one.total;
+  return DM_OK;
+}
+
+static dm_status components_multiply(dm_components_state *c, const components_product *p,
+                                     dm_multiply *job) {
+  dm_memory_matrix in[2];
+  components_take(c, 0, &p->a, &in[0], job);
+  components_take(c, 1, &p->b, &in[1], job);
+  job->equation.op_a = p->a.op;
+  job->equation.op_b = p->b.op;
+  job->equation.symmetric = p->symmetric;
+  job->equation.type = p->type;
+  job->equation.type_c = p->out ? p->out->dtype : DM_DTYPE_NONE;
+  job->in_memory[DM_C] = p->out;
+  if (p->out && c->run->ranks == 1) job->whole_c = components_view(p->out);
+  if (c->forecast) return components_add_forecast(c, job);
+  if (!p->out) return dm_inner_multiply(c->run, job, &c->unchecked);
+  job->checkpoint = false;
+  job->scratch = true;
+  return dm_inner_multiply(c->run, job, &c->unchecked);
+}
+
+static dm_status components_product_of(dm_components_state *c, const components_product *p) {
+  DM_FREED dm_multiply *job = NULL;
+  DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(1, &job)));
+  *job = *c->multiply;
+  return components_multiply(c, p, job);
+}
+
+static dm_op components_turned(dm_op op) {
+  return op == DM_OP_N ? DM_OP_T : DM_OP_N;
+}
+
+static components_factor components_x(const dm_dataset *set, dm_op op) {
+  return (components_factor){.set = set, .op = op};
+}
+
+/* ---- strips of X ---- */
+
+/* Where rows, or columns, of X become those of a strip. */
+typedef struct components_loading {
+  dm_view to;
+  int64_t first_row;
+} components_loading;
+
+static dm_status components_take_part(void *context, dm_view part, int64_t row, int64_t col) {
+  const components_loading *l = context;
+  dm_copy(dm_view_sub(l->to, row - l->first_row, col, part.rows, part.cols), part, false);
+  return DM_OK;
+}
+
+/* How the strip RANGE of the tall side lies in memory. */
+static dm_memory_matrix components_strip_memory(const dm_components_state *c, dm_range range) {
+  const int64_t size = dm_range_size(range);
+  const bool by_rows = c->op == DM_OP_N;
+  dm_memory_matrix x =
+      components_on_one(c->work, by_rows ? size : c->small, by_rows ? c->small : size, c->x);
+  x.division = DM_BY_ROWS;
+  x.own_rows = dm_range_size(dm_split(x.rows, c->run->ranks, c->run->rank, 1));
+  return x;
+}
+
+/* Collective: reads the strip RANGE, each rank its rows, centered. */
+static dm_status components_load(dm_components_state *c, dm_range range) {
+  const dm_memory_matrix x = components_strip_memory(c, range);
+  const dm_dataset *set = &c->multiply->a;
+  dm_range rows = dm_split(x.rows, c->run->ranks, c->run->rank, 1), cols = {0, set->cols};
+  if (c->op == DM_OP_N) {
+    rows.begin += range.begin;
+    rows.end += range.begin;
+  } else {
+    cols = range;
+  }
+  components_loading loading = {dm_view_row_major(c->x, c->work, x.own_rows, x.cols), rows.begin};
+  dm_missing_found missing = {.source = INT64_MAX, .first = INT64_MAX};
+  const dm_reading how = {.as = c->work,
+                          .work = c->work,
+                          .threads = c->multiply->engine.io_threads,
+                          .missing = &missing};
+  dm_status status = dm_range_size(rows) > 0 ? dm_file_stream(c->run, set, rows, cols, &how,
+                                                              components_take_part, &loading)
+                                             : DM_OK;
+  if (!status && missing.count > 0 && set->meaning.missing == DM_MISSING_REFUSED)
+    status = dm_missing_refused(set, &missing);
+  return dm_comm_agree(c->run->world, status);
+}
+
+/* A strip of X, in memory, or where it is. */
+typedef struct components_part {
+  dm_cut cut;
+  components_factor factor;
+} components_part;
+
+static dm_status components_open_part(dm_components_state *c, dm_range range, components_part *p) {
+  const dm_lines lines = c->op == DM_OP_N ? DM_ROW_LINES : DM_COLUMN_LINES;
+  p->cut = (dm_cut){.made = false};
+  if (!c->x) {
+    DM_TRY(dm_comm_agree(c->run->world, dm_cut_lines(&c->multiply->a, lines, range, &p->cut)));
+    p->factor = components_x(&p->cut.dataset, c->op);
+    return DM_OK;
+  }
+  if (!c->loaded) DM_TRY(components_load(c, range));
+  c->loaded = dm_range_size(range) == c->tall;
+  p->factor = (components_factor){.memory = components_strip_memory(c, range), .op = c->op};
+  return DM_OK;
+}
+
+/* X in the memory of this process is multiplied there if it is as the products take it. */
+static bool components_stays(const dm_components_state *c) {
+  const dm_dataset *x = &c->multiply->a;
+  return x->memory.base && x->memory.dtype == c->work && !x->centering && !x->meaning.found;
+}
+
+dm_status dm_components_room(dm_components_state *c, int64_t *bytes) {
+  const int64_t ranks = c->run->ranks, rows = dm_ceil_div(c->step, ranks);
+  const int size = (int)dm_dtype_size(c->work);
+  int64_t x_bytes = 0;
+  DM_TRY(dm_bytes_of(rows, c->width, size, bytes));
+  DM_TRY(dm_buffer_alloc(*bytes, &c->y));
+  if (components_stays(c)) return DM_OK;
+  DM_TRY(c->op == DM_OP_N ? dm_bytes_of(rows, c->small, size, &x_bytes)
+                          : dm_bytes_of(dm_ceil_div(c->small, ranks), c->step, size, &x_bytes));
+  *bytes += x_bytes;
+  return dm_buffer_alloc(x_bytes, &c->x);
+}
+
+dm_status dm_components_gram(dm_components_state *c, double *g) {
+  const dm_memory_matrix out = components_on_one(DM_F64, c->small, c->small, g);
+  const dm_range all = {0, c->tall};
+  components_part part = {.factor = components_x(&c->multiply->a, c->op)};
+  if (c->step == c->tall && !c->forecast) DM_TRY(components_open_part(c, all, &part));
+  components_factor turned = part.factor;
+  turned.op = components_turned(c->op);
+  return components_product_of(
+      c, &(components_product){
+             .a = turned, .b = part.factor, .symmetric = true, .type = c->work, .out = &out});
+}
+
+/* ---- passes ---- */
+
+/* How P is multiplied, and what is seen of it again. */
+static void components_round(dm_components_state *c, int64_t numbers) {
+  if (c->work != DM_F32) return;
+  float *to = c->rounded;
+  for (int64_t i = 0; i < numbers; i++) {
+    to[i] = (float)c->p[i];
+    c->p[i] = (double)to[i];
+  }
+}
+
+static void components_add(int64_t numbers, const double *from, double *to) {
+  for (int64_t i = 0; i < numbers; i++) to[i] += from[i];
+}
+
+/* What one strip of op(X) adds. */
+typedef struct components_strip {
+  dm_range rows;
+  int64_t count;
+  double *z, *pairs; /* of rank 0 */
+} components_strip;
+
+static dm_status components_multiply_strip(dm_components_state *c, const components_strip *s,
+                                           const components_factor *x) {
+  const int64_t rows = dm_range_size(s->rows), count = s->count;
+  dm_memory_matrix y = components_on_one(c->work, rows, count, c->y);
+  y.division = DM_BY_ROWS;
+  y.own_rows = dm_range_size(dm_split(rows, c->run->ranks, c->run->rank, 1));
+  const dm_memory_matrix p =
+      components_on_one(c->work, count, c->small, c->work == DM_F32 ? c->rounded : c->p);
+  const dm_memory_matrix z = components_on_one(DM_F64, count, c->small, s->z);
+  const dm_memory_matrix pairs = components_on_one(DM_F64, count, count, s->pairs);
+  const components_factor factor_y = {.memory = y, .op = DM_OP_N},
+                          turned_y = {.memory = y, .op = DM_OP_T};
+  DM_TRY(components_product_of(
+      c, &(components_product){
+             .a = *x, .b = {.memory = p, .op = DM_OP_T}, .type = c->work, .out = &y}));
+  DM_TRY(components_product_of(
+      c, &(components_product){.a = turned_y, .b = *x, .type = c->work, .out = &z}));
+  return components_product_of(
+      c, &(components_product){
+             .a = turned_y, .b = factor_y, .symmetric = true, .type = DM_F64, .out = &pairs});
+}
+
+static dm_status components_pass_strip(dm_components_state *c, const components_strip *s) {
+  components_part part;
+  DM_TRY(components_open_part(c, s->rows, &part));
+  dm_status status = components_multiply_strip(c, s, &part.factor);
+  dm_cut_free(&part.cut);
+  DM_TRY(status);
+  if (c->run->rank == 0) {
+    components_add(s->count * c->small, s->z, c->z);
+    components_add(s->count * s->count, s->pairs, c->pairs);
+  }
+  c->done += 4.0 * (double)dm_range_size(s->rows) * (double)s->count * (double)c->small;
+  dm_progress_show(&c->progress, (dm_standing){.done = fmin(1.0, c->done / c->all)});
+  return DM_OK;
+}
+
+dm_status dm_components_pass(dm_components_state *c, int64_t count) {
+  const bool first = c->run->rank == 0;
+  DM_FREED double *z = NULL, *pairs = NULL;
+  dm_status status = DM_OK;
+  if (first) components_round(c, count * c->small);
+  if (first && c->row == 0) {
+    memset(c->z, 0, (size_t)(count * c->small) * sizeof *c->z);
+    memset(c->pairs, 0, (size_t)(count * count) * sizeof *c->pairs);
+  }
+  if (first) {
+    status = dm_buffer_table(count * c->small, &z);
+    if (!status) status = dm_buffer_table(count * count, &pairs);
+  }
+  DM_TRY(dm_comm_agree(c->run->world, status));
+  while (c->row < c->tall) {
+    const components_strip s = {{c->row, dm_min(c->row + c->step, c->tall)}, count, z, pairs};
+    DM_TRY(components_pass_strip(c, &s));
+    c->row = s.rows.end;
+    if (c->row < c->tall) DM_TRY(dm_components_record(c, false));
+  }
+  c->row = 0;
+  c->passes++;
+  return DM_OK;
+}
+
+/* ---- only predicted ---- */
+
+/* Of the first strip, as often as it fits. */
+dm_status dm_components_forecast_pass(dm_components_state *c, int64_t count,
+                                      dm_forecast *forecast) {
+  const dm_lines lines = c->op == DM_OP_N ? DM_ROW_LINES : DM_COLUMN_LINES;
+  const components_strip s = {{0, c->step}, count, c->z, c->pairs};
+  const double times = (double)c->tall / (double)c->step;
+  dm_forecast strip = {.total = 0.0};
+  dm_cut cut;
+  DM_TRY(dm_comm_agree(c->run->world, dm_cut_lines(&c->multiply->a, lines, s.rows, &cut)));
+  const components_factor x = components_x(&cut.dataset, c->op);
+  c->forecast = &strip;
+  dm_status status = components_multiply_strip(c, &s, &x);
+  c->forecast = NULL;
+  dm_cut_free(&cut);
+  DM_TRY(status);
+  *forecast = (dm_forecast){.read = times * strip.read / 2.0, .gemm = times * strip.gemm};
+  forecast->total = times * strip.total - forecast->read; /* a strip is read once */
+  return DM_OK;
+}
+
+dm_status dm_components_forecast_gram(dm_components_state *c, dm_forecast *forecast) {
+  double *none = NULL;
+  *forecast = (dm_forecast){.total = 0.0};
+  c->forecast = forecast;
+  dm_status status = c->run->rank == 0 ? dm_buffer_table(c->small * c->small, &none) : DM_OK;
+  status = dm_comm_agree(c->run->world, status);
+  if (!status) status = dm_components_gram(c, none);
+  c->forecast = NULL;
+  if (!status || status->agreed) free(none);
+  return status;
+}
+
+/* ---- the other side, and scores ---- */
+
+dm_status dm_components_lift(dm_components_state *c, int64_t count, double *vectors,
+                             double *lifted) {
+  const dm_memory_matrix v = components_on_one(DM_F64, count, c->small, vectors);
+  const dm_memory_matrix out = components_on_one(DM_F64, count, c->tall, lifted);
+  dm_dataset x = c->multiply->a;
+  return components_product_of(
+      c, &(components_product){.a = {.memory = v, .op = DM_OP_N},
+                               .b = components_x(&x, components_turned(c->op)),
+                               .type = c->work,
+                               .out = &out});
+}
+
+/* Scores are of the observations as they are, without their weights. */
+dm_status dm_components_score(dm_components_state *c, double *components, double *scores) {
+  const dm_op op = c->over_variables ? c->op : components_turned(c->op);
+  const dm_memory_matrix v = components_on_one(DM_F64, c->job->count, c->variables, components);
+  const dm_memory_matrix out = components_on_one(DM_F64, c->observations, c->job->count, scores);
+  dm_dataset x = c->multiply->a;
+  dm_centering plain;
+  DM_FREED dm_multiply *job = NULL;
+  DM_TRY(dm_comm_agree(c->run->world, dm_buffer_table(1, &job)));
+  if (x.centering) {
+    plain = *x.centering;
+    plain.weight = NULL;
+    x.centering = &plain;
+  }
+  *job = *c->multiply;
+  job->out = c->job->scores;
+  job->form.npy = dm_output_is_npy(&job->out);
+  const bool file = c->job->scores.file[0] != '\0';
+  return components_multiply(c,
+                             &(components_product){.a = components_x(&x, op),
+                                                   .b = {.memory = v, .op = DM_OP_T},
+                                                   .type = c->work,
+                                                   .out = file ? NULL : &out},
+                             job);
+}
