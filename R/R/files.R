@@ -8,11 +8,14 @@ dm_file <- function(location, native = NULL, ...) {
   options <- texts(list(...))
   dataset <- described(location, options)$dataset
   if (is.null(dataset$rows)) refuse(paste0(location, " holds several datasets, or none that is a matrix"), "\"X.h5:/x\" names one")
+  if (length(strsplit(dataset$shape, " x ")[[1]]) != 2) {
+    refuse(paste0(location, " is ", dataset$shape, ", no matrix of two dimensions"), "a part drops dimensions: \"X.h5:/x[0]\" (counted from 0, in the file's order)")
+  }
   is_reversed <- if (is.null(native)) !grepl("of NumPy|of Zarr|of PLINK", dataset$layout) else !native
   dim <- as.double(c(dataset$rows, dataset$cols))
   new("DamierMatrix",
       operand = list(data = NULL, location = location, dim = if (is_reversed) rev(dim) else dim, dimnames = NULL, reversed = is_reversed,
-                     is_complex = startsWith(dataset$value_type, "c"), has_na = any(grepl("missing", dataset$meaning))))
+                     is_complex = startsWith(dataset$value_type, "c"), has_na = any(grepl("missing", dataset$meaning)), options = options))
 }
 
 setMethod("dim", "DamierMatrix", function(x) {

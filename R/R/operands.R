@@ -2,12 +2,13 @@
 #
 # An operand is a list: `data`, a double or complex matrix, or NULL; `location`, of a file; `dim` and `dimnames` of the matrix of R;
 # `reversed`: the library sees the transpose of it in the file (always told apart, never copied); `is_complex`; `has_na`: the file
-# names missing values, so that NaN of a result is NA.
+# names missing values, so that NaN of a result is NA; `options`, of dm_file.
 
 operand_of <- function(x, name) {
   if (isS4(x)) return(operand_of_object(x, name))
   if (is.character(x) && length(x) == 1 && is.null(dim(x))) return(dm_file(x)@operand)
   if (is.data.frame(x)) x <- as.matrix(x)
+  if (inherits(x, "integer64")) refuse(paste0(name, " has integers of 64 bits"), "as.double() rounds those beyond 2^53")
   if (!is.matrix(x) || !(is.numeric(x) || is.complex(x) || is.logical(x))) {
     refuse(paste0(name, " is no numeric, logical or complex matrix, and no file: ", class(x)[[1]]),
            "a file is named by one text, \"X.h5:/x\"; as.matrix(x) makes a column of a vector")
@@ -56,9 +57,17 @@ alike <- function(operands) {
 of_files <- function(operands, options) {
   in_files <- Filter(function(o) !is.null(o$location), operands)
   if (length(in_files) == 0) return(options)
+  options <- with_own(in_files, options)
   if (is.null(options[["type"]])) options[["type"]] <- if (operands[[1]]$is_complex) "c128" else "f64"
   if (is.null(options[["missing"]]) && any(vapply(in_files, function(o) o$has_na, NA))) options[["missing"]] <- "nan"
   options
+}
+
+# OPTIONS and those of dm_file, which all files must share, as they apply to all.
+with_own <- function(in_files, options) {
+  own <- lapply(in_files, function(o) if (length(o$options) == 0) list() else o$options[order(names(o$options))])
+  if (!all(vapply(own, identical, NA, own[[1]]))) refuse("the options of dm_file differ", "state the same for both files")
+  c(options, own[[1]][setdiff(names(own[[1]]), names(options))])
 }
 
 # Rows of OPERAND that have an NA that is not NaN; of operands in files they are not known.

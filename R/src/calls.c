@@ -122,8 +122,10 @@ static SEXP copied(const damier_array *array) {
   const int64_t count = array->rows * (array->cols ? array->cols : 1);
   SEXP value = PROTECT(array->cols ? Rf_allocMatrix(REALSXP, (int)array->cols, (int)array->rows)
                                    : Rf_allocVector(REALSXP, count));
-  for (int64_t i = 0; i < count; i++) REAL(value)
-  [i] = array->whole ? (double)((const int64_t *)array->data)[i] : ((const double *)array->data)[i];
+  double *numbers = REAL(value);
+  for (int64_t i = 0; i < count; i++)
+    numbers[i] =
+        array->whole ? (double)((const int64_t *)array->data)[i] : ((const double *)array->data)[i];
   UNPROTECT(1);
   return value;
 }

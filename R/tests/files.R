@@ -57,6 +57,14 @@ refused(dm_crossprod(cbind(hx, hx)), "delayed operations")
 same(dm_crossprod(DelayedArray(x)), crossprod(x))
 same(dm_crossprod(t(DelayedArray(t(x)))), crossprod(x))
 
+rhdf5::h5write(array(rnorm(24), 2:4), at("three.h5"), "x")
+refused(dm_file(at("three.h5")), "2 x 3 x 4|4 x 3 x 2")
+stopifnot(identical(dim(dm_file(paste0(at("three.h5"), ":/x[0]"))), 2:3))
+coded <- dm_file(paste0(at("x.h5"), ":/x"), missing_value = -99)
+same(suppressWarnings(crossprod(coded)), crossprod(plain))
+refused(coded %*% fy, "options of dm_file differ")
+same(suppressWarnings(coded %*% y), plain %*% y)
+
 # NA of integers, logicals and doubles
 integers <- matrix(c(1:5, NA, 7:12), 4)
 hi <- writeHDF5Array(integers, at("i.h5"), "x")

@@ -1,5 +1,5 @@
 """The package of R: R CMD check, which installs it, runs its tests and examples and compares the help with the code, finds no error and
-nothing to warn of; and configure says what is missing."""
+nothing to warn of; the blocks of its page do what the page says; and configure says what is missing."""
 import argparse
 import pathlib
 import re
@@ -45,6 +45,15 @@ def check_package(folder, library):
     expect(done.returncode == 0 and re.search(r"^Status: (OK|\d+ NOTEs?)$", done.stdout, re.M), done.stdout[-4000:] + more)
 
 
+def check_page(folder):
+    """Every line of the page that states something is TRUE."""
+    blocks = re.findall(r"^```r\n(.*?)^```$", (ROOT / "docs/howto/r.md").read_text(), re.M | re.S)
+    (folder / "page.R").write_text("".join(blocks))
+    done = run("Rscript", "page.R", folder=folder, R_LIBS=str(folder / "damier.Rcheck"))
+    said = done.stdout.split()
+    expect(done.returncode == 0 and done.stderr == "" and len(said) > 10 and set(said) <= {"[1]", "TRUE"}, done.stdout + done.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--damier", type=pathlib.Path, required=True)
@@ -58,6 +67,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         check_configure(pathlib.Path(name))
         check_package(pathlib.Path(name), library)
+        check_page(pathlib.Path(name))
     return 0
 
 
