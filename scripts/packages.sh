@@ -16,7 +16,8 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config libhdf5-dev
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
 long_packages=(strace g++ gfortran mypy hdf5-filter-plugin python3-hdf5plugin python3-pip python3-setuptools python3-venv
   python3-wheel
-  octave r-base-core r-bioc-delayedarray r-bioc-hdf5array r-cran-jsonlite)
+  octave r-base-core r-bioc-delayedarray r-bioc-hdf5array r-cran-jsonlite
+  python3-pandas python3-scipy python3-xarray python3-dask python3-zarr python3-tqdm) # whose arrays the package takes
 lint_packages=(shellcheck clang-format mandoc doxygen)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 mpich_packages=(mpich libmpich-dev)
@@ -24,6 +25,7 @@ simulation_packages=(libsimgrid-dev)
 if (source /etc/os-release && [[ $ID-${VERSION_ID%.*} =~ ^(debian-1[3-9]|ubuntu-(2[4-9]|3.))$ ]]) 2>/dev/null; then
   build_packages+=(libblosc2-dev) # not in earlier ones
 fi
+if (source /etc/os-release && [ "$ID" = debian ]) 2>/dev/null; then long_packages+=(python3-torch); fi
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 if ! { has mpicc && has mpirun; }; then build_packages+=(openmpi-bin libopenmpi-dev); fi
 # Debian's mpi4py depends on Open MPI, which must not replace another mpirun.

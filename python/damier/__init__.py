@@ -29,14 +29,13 @@ with _few_blas_threads():
                           MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, VerifyError)
     from ._gradients import check_product as _check_product, is_recorded as _is_recorded, product as _with_gradient
     from ._kept import KeptContext as _KeptContext
-    from ._labels import is_labelled as _is_labelled, labelled as _labelled
     from ._lazy import Product, product_of as _product_of, save
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
-    from ._program import record_of as _record_of
     from ._progress import Progress
     from ._record import Record
     from ._reduced import Sparse, Top, reduces as _reduces
+    from ._spelling import unknown_name as _unknown_name
     from ._stored import Stored, location_of as _location_of
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ __all__ = ["BlockCyclic", "Components", "Context", "CorruptError", "DamierWarnin
 def __getattr__(name: str) -> Any:
     if name == "options":  # which few programs look at
         return importlib.import_module("damier.options")
-    raise AttributeError(f"module 'damier' has no attribute {name!r}")
+    raise _unknown_name(__name__, name)
 
 
 def version() -> str:
@@ -210,14 +209,8 @@ def _of_itself(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, progress
     in_files = out is not None and _all_named(x, y, out)
     _check_comm(comm)
     _agree(comm, None, (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
-    if in_files:
-        with _opened(comm, options, progress) as context:
-            return context.with_itself(name, x, out, of) if y is None else context.between_files(name, x, y, out, of)
-    with _context_for(comm, options, progress) as context:
-        found = context.of_itself(name, x, out, of) if y is None else context.between(name, x, y, out, of)
-    if name != "gram" and out is None and comm is None and not _reduces(options) and _is_labelled(x):
-        return _labelled(found, x, y, of == "rows")
-    return found
+    with _opened(comm, options, progress) if in_files else _context_for(comm, options, progress) as context:
+        return context.of_lines(name, x, y, out, of)
 
 
 @_uncompiled
@@ -365,6 +358,8 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     _check_comm(comm)
     _agree(comm, problem, ("plan",))
     if in_files:
-        return _record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)
+        from ._program import record_of  # which few programs need
+
+        return record_of("plan", [] if a is None else [os.fspath(a), os.fspath(b)], options)
     with _opened(comm, options) as context:
         return context.plan(a, b, out)

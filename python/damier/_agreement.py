@@ -1,7 +1,6 @@
 """What ranks state before a collective call: an error of one rank is raised by all, and none waits for it."""
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +36,8 @@ def told(problem: Exception, rank: int) -> Error:
 
 def _digest(facts: tuple[Any, ...]) -> int:
     """Equal on all ranks for equal FACTS, unlike hash()."""
+    import hashlib  # of several ranks alone
+
     found = hashlib.blake2b(repr(facts).encode(errors="surrogateescape"), digest_size=8).digest()
     return int.from_bytes(found, "big") >> (64 - _BITS)
 

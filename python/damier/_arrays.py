@@ -140,11 +140,14 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
     if reading is not None:
         array = of_table(array, name, reading.fills)
     if writable and not _has_memory(array):
-        raise UsageError(f"{name} is {type(array).__name__}, which has no writable memory")
+        in_file = type(array).__module__.partition(".")[0] in ("h5py", "zarr", "netCDF4")
+        raise UsageError(f"{name} is {type(array).__name__}, which has no writable memory",
+                         hint="damier.multiply(a, b, 'FILE.h5:/c', append=True) writes to a file, which must not be open" if in_file else "")
     view, of_dlpack = _view(array, name)
     if len(view.shape) != 2 and not (entries and len(view.shape) > 2):
         raise UsageError(f"{name} has {len(view.shape)} dimensions; matrices have 2",
-                         hint="x[:, None] or x[None, :] turns a vector into a matrix")
+                         hint="x[:, None] or x[None, :] turns a vector into a matrix" if len(view.shape) < 2 else
+                         "x.reshape(len(x), -1) has a row for each of the first dimension; damier.matmul multiplies batches")
     if writable and (view.readonly if isinstance(view, DeviceArray) else not view.flags.writeable):
         raise UsageError(f"{name} is read-only")
     if writable and not _has_places(view):

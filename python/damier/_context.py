@@ -21,6 +21,7 @@ from ._device import DeviceArray, empty_beside, repeated
 from ._errors import Error, FitError, UncheckedError, UsageError
 from ._gradients import detached, needs, refuse
 from ._handle import Handle
+from ._labels import is_labelled, labelled
 from ._lines import of_lines
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._meaning import check_meaning
@@ -322,6 +323,32 @@ class Context(Handle):
     def gram(self, x: Any, out: Any = None, *, of: str = "columns") -> Any:
         """As :func:`damier.gram`; collective."""
         return self.of_itself("gram", x, out, of)
+
+    def cov(self, x: Any, y: Any = None, out: Any = None, *, of: str = "columns") -> Any:
+        """As :func:`damier.cov`, with ``divide`` as an option of the context; collective."""
+        return self.of_lines("cov", x, y, out, of)
+
+    def cor(self, x: Any, y: Any = None, out: Any = None, *, of: str = "columns") -> Any:
+        """As :func:`damier.cor`; collective."""
+        return self.of_lines("cor", x, y, out, of)
+
+    def pca(self, x: Any, k: int, out: Any = None, *, of: str = "columns") -> Any:
+        """As :func:`damier.pca`, without scores, which :func:`damier.matmul` or :class:`damier.PCA` computes; collective."""
+        return self.components("pca", x, k, out, of)
+
+    def svd(self, x: Any, k: int, out: Any = None, *, of: str = "columns") -> Any:
+        """As :func:`damier.svd`, without scores; collective."""
+        return self.components("svd", x, k, out, of)
+
+    def of_lines(self, product: str, x: Any, y: Any, out: Any, of: str) -> Any:
+        """The PRODUCT "gram", "cov" or "cor" of the lines of X with each other, or with those of Y, with labels."""
+        y = None if y is x else y
+        if out is not None and all(_is_named(one) for one in (x, y, out) if one is not None):
+            return self.with_itself(product, x, out, of) if y is None else self.between_files(product, x, y, out, of)
+        found = self.of_itself(product, x, out, of) if y is None else self.between(product, x, y, out, of)
+        if product != "gram" and out is None and self.comm is None and not self._reduces and is_labelled(x):
+            return labelled(found, x, y, of == "rows")
+        return found
 
     @_alone
     def of_itself(self, product: str, x: Any, out: Any, of: str) -> Any:
@@ -732,7 +759,7 @@ def _name_of(location: Any) -> bytes:
         location = location.location
     if not isinstance(location, (str, bytes, os.PathLike)):
         raise UsageError(f"a location in a file is needed, not {type(location).__name__}",
-                         hint="damier.matmul, gram, cov and cor take arrays")
+                         hint="numpy.save('NAME.npy', array) makes a file of an array; matmul, gram, cov and cor take arrays")
     name = os.fsencode(location)
     if b"\0" in name:
         raise UsageError(f"the file name {name!r} contains a zero byte")

@@ -112,7 +112,7 @@ def _workable(array: Any) -> Any:
     cupy, torch = sys.modules.get("cupy"), sys.modules.get("torch")
     if cupy is not None:
         return cupy.asarray(array) if hasattr(array, "__cuda_array_interface__") else cupy.from_dlpack(array)
-    return torch.as_tensor(array, device="cuda") if torch is not None else None
+    return torch.as_tensor(array, device="cuda") if torch is not None and torch.cuda.is_available() else None
 
 
 class Copy:

@@ -258,7 +258,7 @@ class Handle:
             which = [f"{count} {what}{'s' * (count > 1)}" for count, what in counts if count]
             said = f"{error.message} (NaN or Inf in {' and '.join(which)})" if which else error.message
             warnings.warn(said, UncheckedWarning, stacklevel=_caller())
-            self._warn("were not verified")
+            self._warn("not verified: ")
 
     @property
     def record(self) -> Record:

@@ -1,6 +1,7 @@
 """Products that are stated before they are computed: ``damier.open(...) @ damier.open(...)``."""
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -39,6 +40,11 @@ class Expression:
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self._extents())
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self._extents())
 
     def __len__(self) -> int:
         return int(self._extents()[0])

@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import pathlib
-import shutil
+from collections.abc import Iterator
 
 SONAME = "libdamier.so.0"
 VERSION = (0, 3)  # interface 0 may change with the minor version
@@ -68,15 +67,25 @@ class CArray(ctypes.Structure):
 CProgress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
-def _candidates() -> list[str]:
+def _candidates() -> Iterator[str]:
     """Paths, followed by the name for the system's loader."""
-    package = pathlib.Path(__file__).resolve().parent
+    package = os.path.dirname(os.path.realpath(__file__))
+    above = os.path.dirname(package)
     # .../lib/python3.11/site-packages/damier: beside the package, and in lib
-    folders = [package, *(package.parents[2:3] if package.parent.name.endswith("-packages") else [])]
+    folders = [package, *([os.path.dirname(os.path.dirname(above))] if above.endswith("-packages") else [])]
+    yield from (os.path.join(folder, SONAME) for folder in folders if os.path.isfile(os.path.join(folder, SONAME)))
+    yield from _beside_program()
+    yield SONAME
+
+
+def _beside_program() -> Iterator[str]:
+    import glob
+    import shutil  # takes as long to load as all of this package
+
     program = shutil.which("damier")
     if program:  # PREFIX/bin/damier
-        folders += sorted(pathlib.Path(program).resolve().parent.parent.glob("lib*"))
-    return [str(f / SONAME) for f in folders if (f / SONAME).is_file()] + [SONAME]
+        prefix = os.path.dirname(os.path.dirname(os.path.realpath(program)))
+        yield from sorted(filter(os.path.isfile, glob.glob(os.path.join(glob.escape(prefix), "lib*", SONAME))))
 
 
 def _stated() -> list[str]:

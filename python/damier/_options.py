@@ -58,8 +58,6 @@ def text_of(name: str, value: Any) -> str:
     """
     >>> text_of("grid", (2, 1, 1)), text_of("alpha", 2 - 1j), text_of("memory", {"host": "4GiB"})
     ('2x1x1', '2,-1', 'host=4GiB')
-    >>> text_of("memory", "4GiB"), text_of("memory", 2**30)
-    ('host=4GiB', 'host=1073741824')
     >>> text_of("alpha", 2), text_of("alpha", np.float64(2)), text_of("alpha", 2 + 0j), text_of("verify", np.bool_(False))
     ('2', '2', '2', 'no')
     """
@@ -69,8 +67,6 @@ def text_of(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if name in ("type", "type-c"):
         return type_name(value)
-    if name == "memory" and isinstance(value, (str, int)) and "=" not in str(value):
-        return f"host={value}"
     if isinstance(value, Mapping):
         return ",".join(f"{key}={_number(part)}" for key, part in value.items())
     if isinstance(value, (tuple, list)):

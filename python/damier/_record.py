@@ -1,9 +1,11 @@
 """Records of calls: dictionaries with attributes, and short descriptions for people."""
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+
+_MOST_DATASETS = 8  # that a short description has
 
 
 class Part(dict[str, Any]):
@@ -53,6 +55,10 @@ class Record(Part):
             yield "product", f"{problem['m']} x {problem['k']} times {problem['k']} x {problem['n']}"
         elif "dataset" in self:
             yield "dataset", f"{self['dataset'].get('shape')} {self['dataset'].get('type', '')}".strip()
+        elif self.get("file"):
+            yield from self._datasets()
+        elif "backends" in self:
+            yield from self._library()
         if problem.get("types"):
             yield "types", str(problem["types"])
         seconds = times.get("total_s", (self.get("forecast") or {}).get("total_s"))
@@ -65,6 +71,23 @@ class Record(Part):
             yield warning.get("kind", "warning"), str(warning.get("text", ""))
 
 
+    def _datasets(self) -> Iterator[tuple[str, str]]:
+        """The first of those in a file."""
+        datasets = self["file"].get("datasets") or ()
+        yield "file", f"{self['file'].get('name')} with {self['file'].get('count', len(datasets))} datasets"
+        for one in datasets[:_MOST_DATASETS]:
+            yield str(one.get("name")), f"{one.get('name')} {one.get('shape')} {one.get('type', '')}".strip()
+        if len(datasets) > _MOST_DATASETS:
+            yield "more", "..."
+
+    def _library(self) -> Iterator[tuple[str, str]]:
+        yield "version", f"damier {self.get('version')}"
+        yield "cores", f"{(self.get('machine') or {}).get('cores')} cores"
+        for name, backend in self["backends"].items():
+            devices = [str(text).partition(";")[0] for key, text in backend.items() if key.startswith("device_")]
+            yield name, f"{name}: {', '.join(devices) or str(backend.get('about')).partition(':')[0]}"
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
@@ -73,4 +96,6 @@ def _plain(value: Any) -> Any:
 
 def record_of_text(text: str | bytes | None) -> Record:
     """The record with this JSON; empty: there is none."""
+    import json
+
     return Record(json.loads(text, object_hook=Part)) if text else Record()

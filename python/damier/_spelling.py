@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from ._errors import UsageError
 
@@ -20,7 +21,27 @@ _OTHERS = {
     "lower_bound": "above", "n_components": "k, the second argument", "verbose": "progress=True", "show_progress": "progress=True",
     "check": "verify", "precision": "compute", "atol": "tolerance", "tol": "tolerance", "random_state": "seed", "standardize": "scale_a",
     "whiten": "damier.PCA(whiten=True)", "output": "out", "mem": "memory", "max_memory": "memory", "deterministic": "reproducible=True",
+    "time_limit": "progress, a function that stops the call when it returns True", "timeout": "progress, a function that stops the call when it returns True",
+    "max_time": "progress, a function that stops the call when it returns True", "dry_run": "damier.plan, which computes nothing",
+    "smallest": "by='smallest'", "largest": "by='largest'", "n_neighbors": "top", "neighbors": "top", "gamma": "metric='rbf:GAMMA'",
+    "squared": "metric='sqeuclidean'", "transpose": "op_a='t'", "half": "type='f16'", "compress": "deflate=6 or zstd=3",
+    "compression_opts": "deflate=6", "complevel": "deflate=6", "blocksize": "memory", "block_size": "memory", "batch_size": "memory",
+    "dataset": "the name of the dataset in the location: 'FILE.h5:/name'", "key": "the name of the dataset in the location: 'FILE.h5:/name'",
+    "mode": "append=True or force=True", "method": "metric, or a function of its own: damier.cov, damier.cor",
     "json": "json.dump(record.to_dict(), file)", "quiet": "progress; calls print nothing by themselves", "print": "progress=True",
+}
+# What others call a function.
+_OF_OTHERS = {
+    "dot": "matmul", "mm": "matmul", "bmm": "matmul", "mul": "matmul", "gemm": "matmul", "einsum": "matmul", "tensordot": "matmul",
+    "inner": "matmul", "load": "open", "read": "open", "File": "open", "from_array": "open", "from_hdf5": "open", "corr": "cor", "corrcoef": "cor",
+    "correlation": "cor", "covariance": "cov", "syrk": "gram", "herk": "gram", "ata": "gram", "crossprod": "gram", "write": "save",
+    "to_hdf5": "save", "check": "verify", "allclose": "verify", "describe": "info", "ls": "info", "topk": "matmul(..., top=K)",
+    "argsort": "matmul(..., top=K)", "kneighbors": "gram(x, of='rows', metric='euclidean', top=K, by='smallest', no_self=True)",
+    "cdist": "matmul(x, y, op_b='t', metric='euclidean')", "pdist": "gram(x, of='rows', metric='euclidean')",
+    "pairwise_distances": "gram(x, of='rows', metric='euclidean')", "cosine_similarity": "gram(x, of='rows', metric='cosine')",
+    "rbf_kernel": "gram(x, of='rows', metric='rbf:GAMMA')",
+    "TruncatedSVD": "svd", "generate": "multiply; 'damier generate' is a command", "set_num_threads": "Context(threads=N)",
+    "lstsq": "gram, with numpy.linalg.solve", "solve": "gram, with numpy.linalg.solve",
 }
 # Parameters, which stand beside the options.
 _PARAMETERS = ("out", "comm", "c", "of", "progress", "scores", "output", "gpus")
@@ -58,6 +79,28 @@ def unknown_option(name: str) -> UsageError:
     return UsageError(f"there is no option {key!r}", hint=closest_option(key))
 
 
+def unknown_name(module: str, name: str) -> AttributeError:
+    """The error of a function that does not exist.
+
+    >>> str(unknown_name("damier", "corr"))
+    "module 'damier' has no attribute 'corr': it has damier.cor"
+    """
+    hint = f": it has damier.{_OF_OTHERS[name]}" if name in _OF_OTHERS else ""
+    error = AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+    if not hint:
+        error.name, error.obj = name, sys.modules[module]  # Python looks for similar names
+    return error
+
+
+# Hints for shells, and what they are here.
+_SENTENCES = (
+    ("shells replace ~ only where a word begins, without quotes: $HOME/... always works", "os.path.expanduser(name) replaces ~"),
+    ("numpy.save writes each array to a .npy file, which is read; 'unzip FILE' unpacks others",
+     "numpy.load(FILE)['NAME'] is an array, which damier takes; numpy.save writes a file that it reads"),
+    ("in Python: ", ""),
+)
+
+
 def in_python(text: str) -> str:
     """A hint or warning of the program or the library, whose options are keyword arguments here; commands stay as they are.
 
@@ -66,6 +109,8 @@ def in_python(text: str) -> str:
     >>> in_python("--type f32 or --type f64 converts the inputs first; --no-protect leaves it out; --c names it")
     "type='f32' or type='f64' converts the inputs first; protect=False leaves it out; c names it"
     """
+    for sentence, here in _SENTENCES:
+        text = text.replace(sentence, here)
     if "--" not in text:
         return text
     pieces = re.split(r"('(?:damier)[^']*'|\bdamier [^;]*)", text)

@@ -43,6 +43,10 @@ class Stored(Expression):
     def __repr__(self) -> str:
         return self.location
 
+    def compute(self, **_: Any) -> Any:
+        """Refused: there is nothing to compute."""
+        raise UsageError(f"{self.location} is a matrix in a file, of which products are computed", hint="numpy.load and h5py read it")
+
     def described(self) -> Any:
         """What ``damier info`` says about the dataset; InputError if the location names none, or several."""
         if self._described is None:
@@ -79,8 +83,8 @@ def _text_of(key: Any) -> str:
     try:
         return str(index(key))
     except TypeError:
-        raise TypeError(f"{type(key).__name__} is neither a slice nor an index; the location 'FILE.h5:/x[@FILE.h5:/list, :]' "
-                        "has the rows of a list") from None
+        raise TypeError(f"{type(key).__name__} is neither a slice nor an index; a list of rows, or a mask, is taken from a file: "
+                        "numpy.save('rows.npy', rows) and damier.open('FILE.h5:/x[@rows.npy, :]')") from None
 
 
 def location_of(given: Any) -> str | None:

@@ -104,7 +104,7 @@ class ProductOptions(TypedDict, total=False):
     write_by: Literal["pwrite", "mapped", "auto"] | None
     """how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite."""
     memory: str | int | Mapping[str, str | int] | None
-    """memory that one rank may use."""
+    """memory that one rank may use; SIZE alone is the host's."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""
     verify: bool | None
@@ -271,7 +271,7 @@ class SvdOptions(TypedDict, total=False):
     io_threads: SupportsIndex | None
     """threads per rank that read, unpack and pack files; 0: no such threads."""
     memory: str | int | Mapping[str, str | int] | None
-    """memory that one rank may use."""
+    """memory that one rank may use; SIZE alone is the host's."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""
     verify: bool | None
@@ -573,7 +573,7 @@ class PlanOptions(TypedDict, total=False):
     write_by: Literal["pwrite", "mapped", "auto"] | None
     """how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite."""
     memory: str | int | Mapping[str, str | int] | None
-    """memory that one rank may use."""
+    """memory that one rank may use; SIZE alone is the host's."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""
     verify: bool | None
@@ -750,7 +750,7 @@ class ContextOptions(TypedDict, total=False):
     write_by: Literal["pwrite", "mapped", "auto"] | None
     """how C is written; mapped: by mmap; auto: mapped on a tmpfs with 4 or more writing threads, else pwrite."""
     memory: str | int | Mapping[str, str | int] | None
-    """memory that one rank may use."""
+    """memory that one rank may use; SIZE alone is the host's."""
     reproducible: bool | None
     """compute the same bits of C on any number of ranks and any grid."""
     verify: bool | None

@@ -5,7 +5,7 @@ import h5py
 import numpy as np
 
 # The packages that ways need besides NumPy and h5py, of Python and of R.
-PACKAGES = {"Dask": "dask", "PyTables": "tables", "torch": "torch", "xarray": "xarray", "pandas": "pandas", "anndata": "anndata"}
+PACKAGES = {"Dask": "dask", "PyTables": "tables", "torch": "torch", "xarray": "h5netcdf, xarray", "pandas": "pandas", "anndata": "anndata"}
 R_PACKAGES = ("rhdf5", "HDF5Array")
 
 

@@ -28,12 +28,23 @@ static const char *verdict_describe(const dm_verdict *verdict, char text[48]) {
   return text;
 }
 
+/* So many ROWS and COLS, in words. */
+static const char *lines_text(char text[64], int64_t rows, int64_t cols) {
+  const char *and = rows > 0 && cols > 0 ? " and " : "";
+  char of_rows[28] = "", of_cols[28] = "";
+  if (rows > 0) snprintf(of_rows, 28, "%lld row%s", (long long)rows, rows == 1 ? "" : "s");
+  if (cols > 0) snprintf(of_cols, 28, "%lld column%s", (long long)cols, cols == 1 ? "" : "s");
+  snprintf(text, 64, "%s%s%s", of_rows, and, of_cols);
+  return text;
+}
+
 void dm_verdict_say(const dm_verdict *v, const double *alpha, const dm_log *log) {
-  const long long rows = v->rows_left_out, cols = v->cols_left_out;
+  const int64_t rows = v->rows_left_out, cols = v->cols_left_out;
+  char which[64];
   const bool small = alpha && hypot(alpha[0], alpha[1]) < 1.0;
   if (rows + cols > 0)
-    dm_log_line(log, DM_LOG_WARNING,
-                "%lld rows and %lld columns hold NaN or Inf and were not verified%s", rows, cols,
+    dm_log_line(log, DM_LOG_WARNING, "not verified: %s with NaN or Inf%s",
+                lines_text(which, rows, cols),
                 small ? "; where A B overflows before alpha is applied, scale A or B instead" : "");
   bool cut_off;
   const double mean = dm_verdict_signed(v, &cut_off);
@@ -43,8 +54,8 @@ void dm_verdict_say(const dm_verdict *v, const double *alpha, const dm_log *log)
                 "--accumulate f32 are not",
                 mean < 0.0 ? "small" : "large", fabs(mean));
   if (v->rows_by_pattern + v->cols_by_pattern > 0)
-    dm_log_line(log, DM_LOG_WARNING, "%lld rows and %lld columns of C are NaN or Inf, as expected",
-                (long long)v->rows_by_pattern, (long long)v->cols_by_pattern);
+    dm_log_line(log, DM_LOG_WARNING, "as expected, NaN or Inf in %s of C",
+                lines_text(which, v->rows_by_pattern, v->cols_by_pattern));
 }
 
 /* The exact value, in as few digits as possible. */

@@ -308,10 +308,11 @@ static void knowing_verbs(const char *name, char *text, size_t room) {
 /* Names that other programs use for an option; NAME itself if none is known. */
 static const char *call_synonym_of(const char *name) {
   static const char *const synonyms[][2] = {
-      {"transa", "op-a"},     {"transb", "op-b"},       {"trans-a", "op-a"},
-      {"trans-b", "op-b"},    {"transpose-a", "op-a"},  {"transpose-b", "op-b"},
-      {"transpose", "op-a"},  {"dtype", "type"},        {"out", "output"},
-      {"overwrite", "force"}, {"output-type", "type-c"}};
+      {"dtype", "type"},          {"out", "output"},   {"overwrite", "force"},
+      {"output-type", "type-c"},  {"jobs", "threads"}, {"cores", "threads"},
+      {"cpus", "threads"},        {"mem", "memory"},   {"max-memory", "memory"},
+      {"compression", "deflate"}, {"gzip", "deflate"}, {"chunks", "chunk"},
+      {"n-components", "rank"},   {"topk", "top"},     {"distance", "metric"}};
   for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
     if (strcasecmp(name, synonyms[i][0]) == 0) return synonyms[i][1];
   return name;
@@ -323,11 +324,18 @@ static const char *instead_of(const char *name) {
       "CUDA_VISIBLE_DEVICES=0 damier ... uses GPU 0 alone; multiply and gram have --gpus N; "
       "--backend cuda requires a GPU, and 'damier info' lists them";
   static const char ranks[] = "mpirun -n 4 damier ... starts 4 ranks";
-  static const char *const ways[][2] = {{"gpu", gpu},    {"gpus", gpu}, {"device", gpu},
-                                        {"cuda", gpu},   {"np", ranks}, {"processes", ranks},
-                                        {"ranks", ranks}};
+  static const char op_a[] = "--op-a t transposes A", op_b[] = "--op-b t transposes B";
+  static const char limit[] =
+      "the signal USR1 or Ctrl-C stops a run, which the same command resumes: "
+      "timeout -s USR1 3600 damier ...";
+  static const char *const ways[][2] = {
+      {"gpu", gpu},       {"gpus", gpu},         {"device", gpu},       {"cuda", gpu},
+      {"np", ranks},      {"processes", ranks},  {"ranks", ranks},      {"transa", op_a},
+      {"trans-a", op_a},  {"transpose-a", op_a}, {"transpose", op_a},   {"transb", op_b},
+      {"trans-b", op_b},  {"transpose-b", op_b}, {"time-limit", limit}, {"timeout", limit},
+      {"max-time", limit}};
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
-    if (strcmp(name, ways[i][0]) == 0) return ways[i][1];
+    if (strcasecmp(name, ways[i][0]) == 0) return ways[i][1];
   return NULL;
 }
 
@@ -359,6 +367,7 @@ static dm_status bad_option(const dm_verb *verb, const char *typed, const call_l
     return dm_fail(DM_E_USAGE, "option '-%c' takes no value", optopt);
   dm_status status = dm_fail(DM_E_USAGE, "unknown option '-%c'", optopt);
   if (optopt == 'n') return dm_hint(status, "%s", instead_of("ranks"));
+  if (optopt == 'j' || optopt == 't') return dm_hint(status, "did you mean '--threads'?");
   return dm_hint(status, "'damier%s%s --help-all' lists the options", verb->name[0] ? " " : "",
                  verb->name);
 }
@@ -368,8 +377,11 @@ static dm_status missing_value(unsigned verb, int code) {
   const dm_option *option = option_of(code, verb, &negated);
   char metavar[128];
   if (!option) return dm_fail(DM_E_BUG, "getopt_long reports an option %d without a value", code);
-  return dm_fail(DM_E_USAGE, "option '--%s' needs a value: %s", option->name,
-                 dm_cli_metavar(option, metavar));
+  dm_status status = dm_fail(DM_E_USAGE, "option '--%s' needs a value: %s", option->name,
+                             dm_cli_metavar(option, metavar));
+  return strcmp(option->name, "json") == 0
+             ? dm_hint(status, "--json=- writes to standard output, with -q nothing else is there")
+             : status;
 }
 
 /* getopt_long accepts "--verb" for "--verbose"; a later option of a similar name would break

@@ -345,7 +345,7 @@ const dm_option dm_cli_options[] = {
     {"write-by", 0, NULL, GENERATE, DM_GROUP_ENGINE, NULL,
      "how the matrix is written, as for multiply; pwrite leaves it in the page cache for the next reader", OWN(dm_value_set_choice, generate_by, .choices = option_ways, .initial = "pwrite")},
     {"memory", 0, "host=SIZE,device=SIZE", ENGINE | PLAN, DM_GROUP_ENGINE, "its share of the node",
-     "memory that one rank may use", .usual = MULTIPLY | PLAN},
+     "memory that one rank may use; SIZE alone is the host's", .usual = MULTIPLY | PLAN},
     {"reproducible", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, NULL,
      "compute the same bits of C on any number of ranks and any grid", .usual = MULTIPLY},
     {"verify", 0, NULL, ENGINE | PLAN, DM_GROUP_ENGINE, NULL,

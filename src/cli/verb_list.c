@@ -162,7 +162,8 @@ static int first_words(char words[VERB_LIST_COUNT][32], const char *names[VERB_L
 static const char *verb_list_synonym_of(const char *word) {
   static const char *const synonyms[][2] = {
       {"mul", "multiply"}, {"matmul", "multiply"}, {"gemm", "multiply"}, {"product", "multiply"},
-      {"ls", "info"},      {"inspect", "info"},    {"check", "verify"},  {"create", "generate"}};
+      {"ls", "info"},      {"inspect", "info"},    {"check", "verify"},  {"create", "generate"},
+      {"dot", "multiply"}, {"mm", "multiply"},     {"syrk", "gram"},     {"random", "generate"}};
   for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
     if (strcmp(word, synonyms[i][0]) == 0) return synonyms[i][1];
   return word;

@@ -1,5 +1,6 @@
 #include "core/units.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,14 +9,14 @@
 
 #include "core/checked.h"
 
-static const char prefixes[] = "kMGT";
+static const char prefixes[] = "KMGT";
 
-/* The factor of a suffix, or 0 for an unknown one. */
+/* The factor of a suffix, in capitals or not, or 0 for an unknown one. */
 static double units_factor_of(const char *suffix) {
   size_t length = strlen(suffix);
-  if (length > 0 && suffix[length - 1] == 'B') length--;
+  if (length > 0 && toupper((unsigned char)suffix[length - 1]) == 'B') length--;
   if (length == 0) return 1.0;
-  const char *at = strchr(prefixes, suffix[0] == 'K' ? 'k' : suffix[0]);
+  const char *at = strchr(prefixes, toupper((unsigned char)suffix[0]));
   if (!at || !*at) return 0.0;
   int power = (int)(at - prefixes) + 1;
   if (length == 1) return pow(1000.0, power);

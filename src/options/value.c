@@ -458,11 +458,12 @@ static dm_status set_memory(const dm_value *value, const char *text, void *setti
     int key = strncmp(at, keys[0], 5) == 0 ? 0 : strncmp(at, keys[1], 7) == 0 ? 1 : -1;
     char size[32];
     const char *stated = key < 0 ? at : at + strlen(keys[key]);
+    if (at == text && *at >= '0' && *at <= '9') key = 0; /* a size alone is the host's */
     size_t length = strcspn(stated, ",");
     snprintf(size, sizeof size, "%.*s", (int)dm_min((int64_t)length, 31), stated);
     if (key < 0 || length >= sizeof size || !dm_parse_count(size, &memory[key]) || memory[key] == 0)
       return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not host=SIZE,device=SIZE", text),
-                     "for example host=8GiB,device=40GiB; either may be left out");
+                     "for example 8GiB of the host, or host=8GiB,device=40GiB");
     at = stated + length + (stated[length] == ',');
   }
   memcpy(value_place(value, settings), memory, sizeof memory);

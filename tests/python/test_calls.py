@@ -13,7 +13,7 @@ from damier import _library
 LIBRARY = _library.library
 OPTIONS = (("reproducible", "yes"), ("verify", "no"), ("overlap", "no"), ("threads", "1"), ("protect", "no"), ("io-threads", "0"),
            ("verify-files", "yes"), ("verify-written", "always"), ("on-corruption", "stop"), ("checkpoint", "no"),
-           ("checkpoint-interval", "0"), ("memory", "host=200MiB"), ("grid", "1x1x1"), ("compute", "f64"), ("verify-seed", "7"))
+           ("checkpoint-interval", "0"), ("memory", "host=1GiB"), ("grid", "1x1x1"), ("compute", "f64"), ("verify-seed", "7"))
 DEFAULTS = {"reproducible": "no", "verify-files": "no", "verify": "yes", "overlap": "yes", "protect": "yes", "checkpoint": "yes"}
 REFUSED = (("alpha", "x"), ("op-a", "q"), ("grid", "2x"), ("panel", "63"), ("memory", "host"), ("type", "f63"), ("type-c", "f63"),
            ("batch", "0"), ("machine", "gflops=x"), ("machine", "@/nowhere"), ("chunk", "0x4"), ("divide", "m"), ("center-a", "sideways"),

@@ -58,6 +58,17 @@ class Found(unittest.TestCase):
         self.refused("is libdamier 7.1.0; this package needs 0.3", DAMIER_LIBRARY=os.environ["OTHER_VERSION"])
 
 
+class Import(unittest.TestCase):
+    def test_loads_little(self):
+        """More than half of the time of 'import damier' is NumPy's; what only some calls need is loaded by them."""
+        program = "import sys, numpy; before = set(sys.modules); import damier; print(*sorted(set(sys.modules) - before))"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        loaded = {name for name in done.stdout.split() if name.partition(".")[0] not in ("damier", "numpy", "typing")}
+        few = {"__future__", "atexit", "copy", "dataclasses", "resource", "signal", "threading", "typing_extensions"}
+        self.assertLessEqual({name for name in loaded if not name.startswith("_")} - few, set())
+        self.assertLess(len(done.stdout.split()), 60)
+
+
 class Declared(unittest.TestCase):
     def setUp(self):
         done = subprocess.run([os.environ["LAYOUT"]], capture_output=True, text=True, check=True)

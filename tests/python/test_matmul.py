@@ -608,8 +608,8 @@ class OtherLibraries(unittest.TestCase):
         np.testing.assert_array_equal(damier.matmul(half, half.T), np.full((3, 3), 4.0))
         with self.assertRaisesRegex(damier.UsageError, "negates its elements"):
             damier.matmul(torch.ones(3, 4, dtype=torch.complex64).conj().imag, a.T)
-        with self.assertRaises(damier.UsageError):
-            damier.matmul(a.requires_grad_(), a.T)
+        with self.assertRaisesRegex(damier.UsageError, "has no gradient"):
+            damier.gram(a.requires_grad_())
 
 
 class Negated:

@@ -7,7 +7,7 @@ try damier multiply A B --alpha 1e-400
 try damier multiply A B --alpha 1,1e400
 try damier multiply A B --beta nan
 try damier multiply A B --memory host=3,dev=1
-try damier multiply A B --memory 3G
+try damier multiply A B --memory 3Q
 try damier multiply A B --threads 0
 try damier multiply A B --threads -1
 try damier multiply A B --force=yes
