@@ -81,6 +81,13 @@ typedef struct dm_leads {
 
 int64_t dm_leads_entries(const dm_leads *leads); /* at least 1 */
 
+/* Several files that HDF5 wrote as one (members.h). */
+typedef enum dm_members_kind {
+  DM_MEMBERS_NONE,
+  DM_MEMBERS_FAMILY, /* offsets are those of its files one after the other */
+  DM_MEMBERS_SPLIT   /* offsets are those of the file of elements */
+} dm_members_kind;
+
 /* Programs in which the first index runs fastest: their matrices are those of the file transposed.
  */
 typedef enum dm_origin {
@@ -142,7 +149,8 @@ typedef struct dm_dataset {
   bool genotypes;         /* packed ones of PLINK (genotypes.h), read as i8 */
   bool by_columns;        /* column-major, only in files of NumPy and PLINK */
   dm_layout layout;
-  bool zarr;      /* an array of Zarr in a folder, whose chunks are files (zarr.h) */
+  dm_members_kind members; /* its file is one of several, that which describes them */
+  bool zarr;               /* an array of Zarr in a folder, whose chunks are files (zarr.h) */
   int64_t offset; /* of the data in the file, user block included; -1: only HDF5 can read it */
   int64_t chunk_rows, chunk_cols; /* 0: not chunked; of the largest chunks of all sources */
   dm_few_chunks few;
@@ -161,8 +169,8 @@ typedef struct dm_dataset {
   bool no_data;     /* ... missing data, which reads as the fill value */
   bool swmr;        /* ... a file that a writer in SWMR mode goes on changing */
   int64_t stored_bytes;
-  /* Of the file when inspected; of Zarr, of the metadata, with the bytes and the latest change of
-   * all files. */
+  /* Of the file when inspected (members.h: of several); of Zarr, of the metadata, with the bytes
+   * and the latest change of all files. */
   uint64_t device, inode;
   int64_t file_bytes, modified_ns; /* to detect changes */
   dm_meaning meaning;

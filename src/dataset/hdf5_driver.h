@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include "dataset/dataset.h"
+#include "dataset/members.h"
 
 enum { DM_H5_PIECES = 256, DM_H5_LOGGED = 1 << 15 };
 
@@ -28,12 +29,24 @@ typedef struct dm_h5_observer {
   int64_t offset, bytes;        /* where it would be */
   dm_h5_log *log;               /* or NULL */
   hid_t driver;
+  const dm_member_files *members; /* or NULL: it is one file */
+  uint64_t start;                 /* the address that offset 0 of its elements has */
 } dm_h5_observer;
 
-/* Opens AT's file read-only like dm_h5_open_as, through the driver. LOG, or NULL, is filled until
- * the file is closed. *observer lives as long as the file. */
-dm_status dm_h5_open_observed(const dm_location *at, bool swmr, bool sparse, dm_h5_log *log,
-                              hid_t *file, dm_h5_observer **observer);
+typedef struct dm_h5_observed {
+  bool members;      /* AT's file describes several (members.h), which are opened as one */
+  bool swmr, sparse; /* as in dm_h5_opening */
+  dm_h5_log *log;    /* filled until the file is closed; or NULL */
+} dm_h5_observed;
+
+/* Opens AT's file read-only like dm_h5_open_as, through the driver. *observer lives as long as the
+ * file. */
+dm_status dm_h5_open_observed(const dm_location *at, const dm_h5_observed *how, hid_t *file,
+                              dm_h5_observer **observer);
+
+/* The offset of ADDRESS among the elements of DATASET, in whose file SET is open; -1: it is none.
+ */
+int64_t dm_h5_offset(const dm_dataset *dataset, hid_t set, haddr_t address);
 
 /* Closes FILE; OBSERVER is from dm_h5_open_observed, or NULL if FILE was opened without the driver.
  */

@@ -9,12 +9,13 @@
 #include "dataset/composite.h"
 #include "dataset/file_system.h"
 #include "dataset/hdf5_compound.h"
+#include "dataset/hdf5_driver.h"
 #include "dataset/hdf5_has.h"
 #include "dataset/hdf5_type.h"
 #include "dataset/hdf5_use.h"
+#include "dataset/members.h"
 #include "dataset/zarr.h"
 #include "inspect/foreign.h"
-#include "inspect/hdf5_members.h"
 #include "inspect/known_files.h"
 #include "inspect/zarr_mirror.h"
 #include "io/read.h"
@@ -33,7 +34,6 @@ static dm_status not_opened(const dm_location *at) {
   if (is_url(at))
     return dm_hint(dm_fail_at(DM_E_INPUT, at, "is a URL, and only files and folders are read"),
                    "copy it to a disk first; a file has no scheme before its path");
-  if (reason == ENOENT && strchr(at->file, '%')) DM_TRY(dm_members_name(at));
   dm_status status = dm_fail_at(DM_E_IO, at, "cannot be opened: %s", strerror(reason));
   if (at->file[0] == '~') return dm_file_hint_home(status);
   return (reason == ENOENT && strchr(at->file, ':')) || reason == ENOTDIR
@@ -79,8 +79,10 @@ static dm_status examine_other(int fd, const dm_trust *trust, dm_dataset *find, 
 static dm_status identify(hid_t file, dm_dataset *find) {
   void *handle = NULL;
   struct stat info;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || !handle ||
-      fstat(*(int *)handle, &info) < 0 || !S_ISREG(info.st_mode))
+  const bool known = H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle;
+  if (known && find->members)
+    return dm_members_identify(((const dm_h5_observer *)handle)->members, find);
+  if (!known || fstat(*(int *)handle, &info) < 0 || !S_ISREG(info.st_mode))
     return dm_h5_fail(DM_E_INPUT, &find->at, "the open file cannot be identified");
   dm_dataset_set_identity(&info, find);
   return DM_OK;
@@ -160,16 +162,37 @@ dm_status dm_examine_dataset(const dm_trust *trust, int64_t file, int64_t set, d
 /* STATUS, why HDF5 cannot open AT, unless it is a file of another format. */
 static dm_status or_foreign(dm_status status, const dm_location *at) {
   if (!status || status->code != DM_E_INPUT) return status;
-  dm_status foreign = dm_members_name(at);
-  if (!foreign) foreign = dm_foreign_file(at);
+  dm_status foreign = dm_foreign_file(at);
   if (foreign) dm_status_free(status);
   return foreign ? foreign : status;
 }
 
-static dm_status open_examined(const dm_location *at, const dm_trust *trust, int64_t *file) {
+static dm_status open_examined(const dm_location *at, const dm_trust *trust, dm_members_kind kind,
+                               int64_t *file) {
   dm_h5_log *log = trust->log;
-  if (log) return dm_h5_open_observed(at, trust->swmr, true, log, file, &log->observer);
-  return dm_h5_open_as(at, &(dm_h5_opening){.swmr = trust->swmr, .sparse = true}, file);
+  dm_h5_observer *observer;
+  if (!log && !kind)
+    return dm_h5_open_as(at, &(dm_h5_opening){.swmr = trust->swmr, .sparse = true}, file);
+  dm_status status = dm_h5_open_observed(
+      at, &(dm_h5_observed){kind != DM_MEMBERS_NONE, trust->swmr, true, log}, file, &observer);
+  if (log) log->observer = observer;
+  return status;
+}
+
+/* Makes *at, in whose place HDF5 finds no file, the first of several that were written as one, and
+ * FIND all of them: *found. */
+static dm_status examine_find_members(const dm_trust *trust, dm_location *at, dm_dataset *find,
+                                      bool *found) {
+  dm_members members;
+  *found = dm_members_find(at->file, &members);
+  if (!*found) return DM_OK;
+  if (trust->known && !dm_members_is_name(&members, at->file))
+    return dm_hint(dm_fail_at(DM_E_INPUT, at, "is one of several files that HDF5 wrote as one"),
+                   "name '%.200s' once", members.first);
+  find->members = members.kind;
+  memcpy(at->file, members.first, sizeof at->file);
+  memcpy(find->at.file, members.first, sizeof at->file);
+  return DM_OK;
 }
 
 /* Closes FILE and what errors left open. */
@@ -188,12 +211,23 @@ dm_status dm_examine_open(const dm_location *at, const dm_trust *trust, dm_datas
     DM_TRY(dm_h5_start(false));
     return dm_zarr_mirror(at, trust, file, name);
   }
-  DM_TRY(dm_examine_open_regular(at, &fd));
+  dm_location real = *at;
+  bool several = false;
+  if (access(at->file, F_OK) < 0 && errno == ENOENT)
+    DM_TRY(examine_find_members(trust, &real, find, &several));
+  DM_TRY(dm_examine_open_regular(&real, &fd));
   dm_status status = examine_other(fd, trust, find, &other);
   close(fd);
   if (status || other) return status;
   if (!trust->nesting) DM_TRY(dm_h5_start(trust->filters)); /* else HDF5 has it open */
-  DM_TRY(or_foreign(open_examined(at, trust, file), at));
+  status = open_examined(&real, trust, find->members, file);
+  if (status && status->code == DM_E_INPUT && !several) {
+    dm_status failed = examine_find_members(trust, &real, find, &several);
+    if (failed || several) dm_status_free(status);
+    if (failed || several)
+      status = failed ? failed : open_examined(&real, trust, find->members, file);
+  }
+  DM_TRY(several ? status : or_foreign(status, &real));
   status = identify(*file, find);
   if (status) close_examined(trust, true, *file);
   return status;

@@ -205,12 +205,13 @@ static dm_status check_contiguous(hid_t set, hid_t creation, const dm_trust *tru
   if (find->stored_bytes != bytes)
     return dm_fail_at(DM_E_INPUT, &find->at, "declares %lld bytes and stores %lld",
                       (long long)bytes, (long long)find->stored_bytes);
-  if (away || offset > INT64_MAX) return DM_OK; /* in another, trusted file */
-  if ((int64_t)offset > find->file_bytes || bytes > find->file_bytes - (int64_t)offset)
+  const int64_t place = away ? -1 : dm_h5_offset(find, set, offset);
+  if (place < 0) return DM_OK; /* in another, trusted file */
+  if (place > find->file_bytes || bytes > find->file_bytes - place)
     return dm_fail_at(DM_E_INPUT, &find->at,
                       "its data end beyond the end of the file (%lld bytes): was it cut off?",
                       (long long)find->file_bytes);
-  find->offset = (int64_t)offset;
+  find->offset = place;
   return DM_OK;
 }
 
@@ -273,10 +274,15 @@ static dm_status read_ends(hid_t set, const dm_dataset *find, unsigned char *end
   return read ? DM_OK : dm_h5_fail(DM_E_INPUT, &find->at, "its elements cannot be read");
 }
 
-/* ROOM: for SIZE bytes. */
-static bool reads(int fd, const void *expected, size_t size, int64_t place, void *room) {
-  return dm_file_read_at(fd, room, (int64_t)size, place) == (int64_t)size &&
-         memcmp(room, expected, size) == 0;
+/* FD: what HDF5 has open; ROOM: for SIZE bytes. */
+static bool reads(const dm_dataset *find, const void *fd, const void *expected, size_t size,
+                  int64_t place, void *room) {
+  const dm_member_files *files = find->members ? ((const dm_h5_observer *)fd)->members : NULL;
+  const bool whole =
+      find->members == DM_MEMBERS_FAMILY
+          ? dm_members_read(files, room, (int64_t)size, (uint64_t)place)
+          : dm_file_read_at(*(const int *)fd, room, (int64_t)size, place) == (int64_t)size;
+  return whole && memcmp(room, expected, size) == 0;
 }
 
 /* Reads elements with HDF5 and, if their offset in FILE is known, from there. */
@@ -297,8 +303,8 @@ static dm_status examine_storage_probe(hid_t file, hid_t set, dm_h5_log *log, dm
   if (find->offset < 0) return DM_OK;
   /* If other data are there, HDF5 has to read them. */
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &fd) < 0 || !fd ||
-      !reads(*(int *)fd, ends, size, find->offset, ends + 2 * size) ||
-      !reads(*(int *)fd, ends + size, size, find->offset + last * (int64_t)size, ends + 2 * size))
+      !reads(find, fd, ends, size, find->offset, ends + 2 * size) ||
+      !reads(find, fd, ends + size, size, find->offset + last * (int64_t)size, ends + 2 * size))
     find->offset = -1;
   return DM_OK;
 }

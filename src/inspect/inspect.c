@@ -20,6 +20,7 @@
 #include "dataset/composite.h"
 #include "dataset/hdf5_type.h"
 #include "dataset/hdf5_use.h"
+#include "dataset/members.h"
 #include "dataset/naming.h"
 #include "dataset/packed_dataset.h"
 #include "inspect/inspect_impl.h"
@@ -142,14 +143,15 @@ static bool is_sane_dataset(const dm_dataset *d) {
          inspect_is_text(d->at.file, sizeof d->at.file) &&
          inspect_is_text(d->at.dataset, sizeof d->at.dataset) && has_sane_compound(d) &&
          inspect_is_named(d) && is_bool(&d->by_columns) && is_bool(&d->swapped) &&
-         is_bool(&d->zarr) && is_bool(&d->bits) && (unsigned)d->names <= DM_NAMES_REAL_IMAGINARY &&
-         is_bool(&d->genotypes) && (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) &&
-         is_bool(&d->no_data) && is_bool(&d->swmr) && is_bool(&d->stack) &&
-         dm_dtype_is_known(d->dtype) && (unsigned)d->layout <= DM_VIRTUAL &&
-         (unsigned)d->origin < DM_ORIGINS_END && (unsigned)d->vector <= DM_AS_ROW &&
-         (d->vector != DM_AS_COLUMN || d->cols == 1) && (d->vector != DM_AS_ROW || d->rows == 1) &&
-         d->filters < DM_FILTERS_END && d->rows >= 0 && d->cols >= 0 &&
-         (d->rows > 0 || d->cols > 0) && !dm_mul_overflows(d->rows, d->cols, &elements) &&
+         (unsigned)d->members <= DM_MEMBERS_SPLIT && is_bool(&d->zarr) && is_bool(&d->bits) &&
+         (unsigned)d->names <= DM_NAMES_REAL_IMAGINARY && is_bool(&d->genotypes) &&
+         (!d->genotypes || d->dtype == DM_I8) && is_bool(&d->elsewhere) && is_bool(&d->no_data) &&
+         is_bool(&d->swmr) && is_bool(&d->stack) && dm_dtype_is_known(d->dtype) &&
+         (unsigned)d->layout <= DM_VIRTUAL && (unsigned)d->origin < DM_ORIGINS_END &&
+         (unsigned)d->vector <= DM_AS_ROW && (d->vector != DM_AS_COLUMN || d->cols == 1) &&
+         (d->vector != DM_AS_ROW || d->rows == 1) && d->filters < DM_FILTERS_END && d->rows >= 0 &&
+         d->cols >= 0 && (d->rows > 0 || d->cols > 0) &&
+         !dm_mul_overflows(d->rows, d->cols, &elements) &&
          !dm_mul_overflows(elements, dm_dtype_size(d->dtype), &bytes) && is_sane_storage(d) &&
          has_sane_parts(d, bytes) && (d->few.chunks == 0 || dm_few_chunks_are_sane(d)) &&
          is_sane_meaning(d);
@@ -190,6 +192,19 @@ static bool is_answer(const dm_location *asked, const dm_location *found) {
          (asked->dataset[0] == '\0' || strcmp(name, found->dataset) == 0);
 }
 
+/* The file of FOUND is that which was asked for, or the first of the several of which that is one.
+ */
+static dm_status inspect_take_file(const dm_inspection *question, dm_dataset *found) {
+  dm_members members = {.kind = DM_MEMBERS_NONE};
+  memcpy(found->at.file, question->at.file, sizeof question->at.file);
+  if (!found->members) return DM_OK;
+  if (!dm_members_find(question->at.file, &members) || members.kind != found->members)
+    return dm_fail_at(DM_E_INPUT, &question->at,
+                      "rejected: its inspection gave no sensible answer");
+  memcpy(found->at.file, members.first, sizeof members.first);
+  return DM_OK;
+}
+
 static dm_status inspect_accept(const dm_inspection *question, dm_finding *find,
                                 dm_child_tail *tail) {
   const bool sane = is_sane_dataset(&find->dataset);
@@ -197,7 +212,7 @@ static dm_status inspect_accept(const dm_inspection *question, dm_finding *find,
       !is_answer(&question->at, &find->dataset.at))
     return dm_fail_at(DM_E_INPUT, &question->at,
                       "rejected: its inspection gave no sensible answer");
-  memcpy(find->dataset.at.file, question->at.file, sizeof question->at.file);
+  DM_TRY(inspect_take_file(question, &find->dataset));
   find->dataset.elsewhere = question->trust.external;
   find->dataset.no_data = question->trust.no_data;
   find->dataset.batch = 0;

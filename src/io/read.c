@@ -79,6 +79,7 @@ void dm_reader_release(dm_reader *reader) {
   dm_reader_close(reader->reals);
   dm_reader_unmap(reader);
   if (reader->fd >= 0) close(reader->fd);
+  dm_members_close(reader->members);
   if (reader->file >= 0) dm_reader_close_hdf5(reader);
   dm_reader_close_chunks(reader);
   dm_scratch_free(&reader->scratch);

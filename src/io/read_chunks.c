@@ -6,7 +6,6 @@
 #include "core/copy.h"
 #include "dataset/chunk_facts.h"
 #include "dataset/hdf5_compound.h"
-#include "io/batch.h"
 #include "io/read_impl.h"
 #include "io/zarr_chunks.h"
 
@@ -201,14 +200,7 @@ static dm_status read_stored(const dm_reader *reader, const dm_chunk_place *plac
     dm_reader_count_calls(reader, 1);
     return dm_zarr_load(reader->chunks->zarr, first, place->offset, place->bytes, data);
   }
-  if (reader->raw) {
-    int fd;
-    DM_TRY(dm_reader_take_file(reader, &fd));
-    dm_status status = dm_batch_move(fd, false, d->at.file, data, place->bytes, place->offset);
-    dm_reader_give_file(reader);
-    dm_reader_count_calls(reader, 1);
-    return status;
-  }
+  if (reader->raw) return dm_reader_load(reader, data, place->bytes, place->offset);
   DM_H5_ALONE;
   hsize_t offset[DM_AXES];
   dm_h5_place(d, place->row, place->col, offset);

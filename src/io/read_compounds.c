@@ -1,7 +1,6 @@
 /* Reads numbers inside of larger elements: whole elements are read, and the numbers taken out of
  * them. */
 #include "core/checked.h"
-#include "io/batch.h"
 #include "io/read_impl.h"
 
 /* Bytes read with one call, but for longer rows. */
@@ -43,14 +42,9 @@ static void read_take_rows(records *r, const char *memory, int64_t first, int64_
 
 static dm_status load_records(const dm_reader *reader, int64_t first, int64_t count, void *memory) {
   const dm_dataset *d = &reader->dataset;
-  int fd;
   if (d->offset < 0) return dm_reader_load_elements(reader, first, count, memory);
-  DM_TRY(dm_reader_take_file(reader, &fd));
-  dm_status status = dm_batch_move(fd, false, d->at.file, memory, count * d->compound.bytes,
-                                   d->offset + first * d->compound.bytes);
-  dm_reader_give_file(reader);
-  dm_reader_count_calls(reader, 1);
-  return status;
+  return dm_reader_load(reader, memory, count * d->compound.bytes,
+                        d->offset + first * d->compound.bytes);
 }
 
 dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_line down, int64_t rows,

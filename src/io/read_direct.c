@@ -19,6 +19,7 @@ static int64_t modified_of(const struct stat *info) {
 
 dm_status dm_dataset_identify(dm_dataset *dataset) {
   struct stat info;
+  if (dataset->members) return dm_members_look(&dataset->at, dataset);
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail(DM_E_IO, "%s: %s", dataset->at.file, strerror(errno));
   dm_dataset_set_identity(&info, dataset);
@@ -40,6 +41,17 @@ static dm_status read_compare(const dm_dataset *dataset, const struct stat *info
   return read_changed(dataset);
 }
 
+/* The same for all of several files. */
+static dm_status compare_members(const dm_dataset *d) {
+  DM_FREED dm_dataset *now = NULL;
+  DM_TRY(dm_buffer_table(1, &now));
+  DM_TRY(dm_members_look(&d->at, now));
+  return now->inode == d->inode && now->file_bytes == d->file_bytes &&
+                 now->modified_ns == d->modified_ns
+             ? DM_OK
+             : read_changed(d);
+}
+
 /* The same for all files of an array of Zarr. */
 static dm_status compare_zarr(const dm_dataset *d) {
   DM_FREED dm_dataset *now = NULL;
@@ -58,6 +70,7 @@ static dm_status compare_zarr(const dm_dataset *d) {
 
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
   struct stat info;
+  if (dataset->members) return compare_members(dataset);
   if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
   return read_compare(dataset, &info);
 }
@@ -67,6 +80,7 @@ static dm_status unchanged(const dm_dataset *dataset) {
   if (dm_dataset_is_empty(dataset) || dataset->stack || dataset->memory.base)
     return DM_OK; /* nothing of a file was used */
   if (dataset->zarr) return compare_zarr(dataset);
+  if (dataset->members) return compare_members(dataset);
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
   return read_compare(dataset, &info);
@@ -84,7 +98,10 @@ dm_status dm_dataset_unchanged(const dm_dataset *dataset) {
 }
 
 dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd) {
-  *fd = open(dataset->at.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  dm_members members;
+  const bool split = dataset->members && dm_members_find(dataset->at.file, &members);
+  *fd = open(split ? members.pattern : dataset->at.file,
+             O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (*fd < 0) return dm_fail_at(DM_E_IO, &dataset->at, "cannot be opened: %s", strerror(errno));
   dm_status status = dm_reader_same_file(dataset, *fd);
   if (!status) return DM_OK;
@@ -93,20 +110,30 @@ dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd) {
   return status;
 }
 
+static dm_status read_open_family(dm_reader *reader) {
+  const dm_dataset *d = &reader->dataset;
+  dm_members members;
+  if (!dm_members_find(d->at.file, &members) || members.kind != d->members) return read_changed(d);
+  DM_TRY(dm_members_open(&d->at, &members, &reader->members));
+  return compare_members(d);
+}
+
 dm_status dm_reader_open_direct(dm_reader *reader) {
   reader->raw = true;
+  if (reader->dataset.members == DM_MEMBERS_FAMILY) return read_open_family(reader);
   return reader->owner || reader->dataset.memory.base
              ? DM_OK
              : dm_reader_open_file(&reader->dataset, &reader->fd);
 }
 
 dm_status dm_reader_take_file(const dm_reader *reader, int *fd) {
-  *fd = reader->fd;
+  *fd = reader->members ? dm_members_data(reader->members) : reader->fd;
+  if (reader->members) return DM_OK;
   return reader->fd >= 0 ? DM_OK : dm_sources_take(reader->owner, reader, fd);
 }
 
 void dm_reader_give_file(const dm_reader *reader) {
-  if (reader->fd < 0) dm_sources_give(reader->owner, reader->number);
+  if (reader->fd < 0 && !reader->members) dm_sources_give(reader->owner, reader->number);
 }
 
 static int64_t read_offset_of(const dm_dataset *d, int64_t row, int64_t col) {
@@ -121,18 +148,49 @@ static bool reads_one_run(const dm_dataset *d, const dm_read_request *request,
   return view.cols == d->cols && dm_view_is_packed(view);
 }
 
+/* Adds BYTES of MEMORY for OFFSET, which may be in several files of a family. */
+static dm_status read_add(dm_batch *batch, const dm_reader *reader, char *memory, int64_t bytes,
+                          int64_t offset) {
+  if (!reader->members) return dm_batch_add(batch, memory, bytes, offset);
+  for (int64_t done = 0, room; done < bytes; done += room) {
+    int fd;
+    int64_t place;
+    if (!dm_members_place(reader->members, (uint64_t)(offset + done), &fd, &place, &room))
+      return dm_fail_at(DM_E_IO, &reader->dataset.at, "its files end at byte %lld",
+                        (long long)(offset + done));
+    room = dm_min(room, bytes - done);
+    if (fd != batch->fd) DM_TRY(dm_batch_flush(batch));
+    batch->fd = fd;
+    DM_TRY(dm_batch_add(batch, memory + done, room, place));
+  }
+  return DM_OK;
+}
+
+dm_status dm_reader_load(const dm_reader *reader, void *memory, int64_t bytes, int64_t offset) {
+  dm_batch batch;
+  int fd;
+  DM_TRY(dm_reader_take_file(reader, &fd));
+  dm_batch_start(&batch, fd, false, reader->dataset.at.file, NULL);
+  dm_status status = read_add(&batch, reader, memory, bytes, offset);
+  if (!status) status = dm_batch_flush(&batch);
+  dm_reader_give_file(reader);
+  dm_reader_count_calls(reader, batch.calls);
+  return status;
+}
+
 /* Adds LINES's part in each view: a row, or all rows of one run; columns that are apart one by
  * one. */
-static dm_status read_add_lines(dm_batch *batch, const dm_dataset *d,
+static dm_status read_add_lines(dm_batch *batch, const dm_reader *reader,
                                 const dm_read_request *request, const dm_rectangle *lines) {
+  const dm_dataset *d = &reader->dataset;
   int64_t before = 0, at, col;
   dm_view part;
   for (int64_t i = 0; i < request->count; i++)
     if (dm_request_common(request, i, lines, &before, &part, &at, &col)) {
       const int64_t width = request->cols.step == 1 ? part.cols : 1;
       for (int64_t j = 0; j < part.cols; j += width)
-        DM_TRY(dm_batch_add(
-            batch, dm_view_at(part, 0, j), part.rows * width * dm_dtype_size(d->dtype),
+        DM_TRY(read_add(
+            batch, reader, dm_view_at(part, 0, j), part.rows * width * dm_dtype_size(d->dtype),
             read_offset_of(d, dm_line_at(request->rows, at), dm_line_at(request->cols, col + j))));
     }
   return DM_OK;
@@ -146,7 +204,7 @@ static dm_status scatter(const dm_reader *reader, const dm_read_request *request
   const int64_t height = reads_one_run(d, request, &piece) ? piece.rows : 1;
   for (int64_t row = piece.row; row < piece.row + piece.rows; row += height) {
     const dm_rectangle lines = {row, piece.col, height, piece.cols};
-    DM_TRY(read_add_lines(&batch, d, request, &lines));
+    DM_TRY(read_add_lines(&batch, reader, request, &lines));
   }
   DM_TRY(dm_batch_flush(&batch));
   dm_reader_count_calls(reader, batch.calls);
@@ -165,13 +223,8 @@ dm_status dm_reader_scatter(const dm_reader *reader, const dm_read_request *requ
 dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col, int64_t count,
                               void *memory) {
   const dm_dataset *d = &reader->dataset;
-  int fd;
-  DM_TRY(dm_reader_take_file(reader, &fd));
-  dm_status status = dm_batch_move(fd, false, d->at.file, memory, count * dm_dtype_size(d->dtype),
-                                   read_offset_of(d, row, col));
-  dm_reader_give_file(reader);
-  dm_reader_count_calls(reader, 1);
-  return status;
+  return dm_reader_load(reader, memory, count * dm_dtype_size(d->dtype),
+                        read_offset_of(d, row, col));
 }
 
 /* ---- datasets that are multiplied directly from the page cache, without a copy and its memory
@@ -185,9 +238,9 @@ enum {
 /* Whether rows of the file can be used as they are. */
 static bool is_usable(const dm_dataset *d, dm_dtype dtype) {
   const int64_t size = dm_dtype_size(d->dtype), bytes = d->rows * d->cols * size;
-  return d->offset >= 0 && !d->memory.base && !d->by_columns && !d->genotypes &&
-         !d->compound.apart && !d->swapped && d->dtype == dtype && !d->meaning.active &&
-         d->offset % size == 0 && d->offset + bytes <= d->file_bytes;
+  return d->offset >= 0 && !d->memory.base && d->members != DM_MEMBERS_FAMILY && !d->by_columns &&
+         !d->genotypes && !d->compound.apart && !d->swapped && d->dtype == dtype &&
+         !d->meaning.active && d->offset % size == 0 && d->offset + bytes <= d->file_bytes;
 }
 
 /* Whether the patches are bands of whole rows, which then cover the matrix. */

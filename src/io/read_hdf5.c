@@ -79,8 +79,11 @@ dm_status dm_reader_open_hdf5(dm_reader *reader) {
   void *handle = NULL;
   char name[DM_PATH];
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
-  DM_TRY(undo ? dm_h5_open_observed(&d->at, d->swmr, false, NULL, &reader->file, &reader->observer)
-              : dm_h5_open_as(&d->at, &(dm_h5_opening){.swmr = d->swmr}, &reader->file));
+  DM_TRY(undo || d->members
+             ? dm_h5_open_observed(&d->at,
+                                   &(dm_h5_observed){.members = d->members, .swmr = d->swmr},
+                                   &reader->file, &reader->observer)
+             : dm_h5_open_as(&d->at, &(dm_h5_opening){.swmr = d->swmr}, &reader->file));
   if (H5Fget_vfd_handle(reader->file, H5P_DEFAULT, &handle) < 0 || !handle)
     return dm_h5_fail(DM_E_IO, &d->at, "the open file cannot be identified");
   DM_TRY(dm_reader_same_file(d, *(int *)handle));

@@ -8,6 +8,7 @@
 #include "dataset/chunk_facts.h"
 #include "dataset/composite.h"
 #include "dataset/hdf5_use.h"
+#include "dataset/members.h"
 #include "io/pool.h"
 #include "io/read.h"
 
@@ -32,12 +33,13 @@ struct dm_reader {
   struct dm_sources *owner;   /* it is one of these; or NULL */
   int64_t number;             /* ... which one */
 
-  dm_map *map;           /* its files that were mapped, or NULL; */
-  int64_t maps;          /* ... how many places there are */
-  dm_read_band *bands;   /* of the dataset that were mapped, or NULL */
-  bool raw;              /* threads read contiguous data or chunks; false: HDF5 reads */
-  int fd;                /* for them; -1: OWNER lends it (dm_reader_take_file) */
-  hid_t file, set, type; /* -1: the data is contiguous, or a source that is asleep */
+  dm_map *map;                     /* its files that were mapped, or NULL; */
+  int64_t maps;                    /* ... how many places there are */
+  dm_read_band *bands;             /* of the dataset that were mapped, or NULL */
+  struct dm_member_files *members; /* of a family, which threads read; or NULL */
+  bool raw;                        /* threads read contiguous data or chunks; false: HDF5 reads */
+  int fd;                          /* for them; -1: OWNER lends it (dm_reader_take_file) */
+  hid_t file, set, type;           /* -1: the data is contiguous, or a source that is asleep */
   hid_t access;
   dm_h5_exit leave;
   dm_h5_observer *observer;     /* NULL: HDF5 does not report offsets of chunks */
@@ -194,6 +196,9 @@ void dm_reader_unmap(dm_reader *reader);
 dm_status dm_reader_open_direct(dm_reader *reader);
 dm_status dm_reader_open_hdf5(dm_reader *reader);
 void dm_reader_close_hdf5(dm_reader *reader);
+
+/* Reads BYTES at OFFSET of the file of a reader with RAW; any thread. */
+dm_status dm_reader_load(const dm_reader *reader, void *memory, int64_t bytes, int64_t offset);
 
 /* Lends the descriptor of a reader with RAW to this thread, which gives it back. */
 dm_status dm_reader_take_file(const dm_reader *reader, int *fd);
