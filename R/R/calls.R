@@ -7,16 +7,8 @@ call_library <- function(verb, x, y, of_rows, dim, is_complex, out, options, qui
   gpus <- if (is.null(options[["gpus"]])) 1L else suppressWarnings(as.integer(options[["gpus"]]))
   if (is.na(gpus)) gpus <- 1L  # a list, or none, as the option takes them
   if (gpus > 1) options[["gpus"]] <- NULL
-  if (!is.null(out)) {
-    destination <- out
-  } else if (is.null(dim)) {
-    destination <- NULL
-  } else {
-    if (any(dim > .Machine$integer.max)) refuse(paste0("the result is ", paste(dim, collapse = " x "), ", and matrices of R have at most 2^31 - 1 rows"),
-                                               "output = \"C.h5\" writes it to a file")
-    destination <- list(as.integer(dim[[1]]), as.integer(dim[[2]]), is_complex, TRUE)
-  }
-  answer <- .Call(C_product, verb, x[[1]], if (!is.null(y)) y[[1]], of_rows, destination, options, gpus)
+  if (is.null(out) && !is.null(dim)) out <- new_matrix(dim, is_complex)
+  answer <- .Call(C_product, verb, x[[1]], if (!is.null(y)) y[[1]], of_rows, out, options, gpus)
   if (answer$code == 0L && !nzchar(answer$warnings)) return(answer$value)
   if (is.null(y)) names <- c("x", "x")
   for (part in c("message", "hint", "warnings")) answer[[part]] <- in_terms_of(names, answer[[part]])
@@ -24,6 +16,15 @@ call_library <- function(verb, x, y, of_rows, dim, is_complex, out, options, qui
   if (answer$code == 10L && !grepl(quiet, answer$message, fixed = TRUE)) warn(answer$message)
   tell(answer$warnings)
   answer$value
+}
+
+# What C makes a matrix of DIM by, whose transpose the library sees.
+new_matrix <- function(dim, is_complex) {
+  if (any(dim > .Machine$integer.max)) {
+    refuse(paste0("the result is ", paste(dim, collapse = " x "), ", and matrices of R have at most 2^31 - 1 rows and columns"),
+           "output = \"C.h5\" writes it to a file")
+  }
+  list(as.integer(dim[[1]]), as.integer(dim[[2]]), is_complex, TRUE)
 }
 
 in_terms_of <- function(names, text) gsub("memory:B", names[[2]], gsub("memory:A", names[[1]], text, fixed = TRUE), fixed = TRUE)
@@ -48,7 +49,9 @@ check_output <- function(output) {
 
 # The file OUTPUT as a matrix of R, which has the dimensions and names of the result.
 written <- function(output, dim, is_complex) {
-  native <- grepl("\\.npy$", output)
-  invisible(new("DamierMatrix", operand = list(data = NULL, location = output, dim = as.double(dim), dimnames = NULL, reversed = !native,
-                                               is_complex = is_complex, has_na = FALSE)))
+  invisible(new("DamierMatrix", operand = list(data = NULL, location = output, dim = as.double(dim), dimnames = NULL,
+                                               reversed = !is_npy(output), is_complex = is_complex, has_na = FALSE, options = list())))
 }
+
+# Files of NumPy are not reversed.
+is_npy <- function(output) !is.null(output) && grepl("\\.npy$", output)

@@ -13,7 +13,10 @@ dm_prcomp <- function(x, rank. = NULL, retx = TRUE, center = TRUE, scale. = FALS
   if (!is.null(x$location) && is.null(list(...)$missing)) options[["missing"]] <- NULL  # components refuse what is missing
   options[["rank"]] <- number_of(rank)
   if (scale.) options[["scale"]] <- "yes"
-  found <- call_library(if (center) "pca" else "svd", lines_of(x), NULL, rows_in_library(x, FALSE), NULL, FALSE, NULL, options, quiet = "\n")
+  # As exact as prcomp where that is quick: passes may end before close components are told apart.
+  if (is.null(options[["method"]]) && is.null(options[["memory"]]) && min(x$dim) <= 3000) options[["method"]] <- "gram"
+  found <- call_library(if (center) "pca" else "svd", lines_of(x), NULL, rows_in_library(x, FALSE), NULL, FALSE, NULL, options,
+                        quiet = "\n")
   rotation <- named(found$components, transposed(x), list(dimnames = list(NULL, paste0("PC", seq_len(rank)))))
   per_variable <- function(values) if (is.null(x$dimnames[[2]])) values else stats::setNames(values, x$dimnames[[2]])
   result <- list(sdev = if (center) sqrt(found$explained_variance) else found$singular_values / sqrt(max(1, x$dim[[1]] - 1)),

@@ -4,11 +4,13 @@ dm_cov <- function(x, y = NULL, use = "everything", output = NULL, ...) statisti
 
 dm_cor <- function(x, y = NULL, use = "everything", output = NULL, ...) statistics("cor", x, y, use, output, list(...))
 
-uses <- c("all.obs", "complete.obs", "pairwise.complete.obs", "everything", "na.or.complete")
+# The library's word for each.
+missing_of <- c(all.obs = "refuse", complete.obs = "complete", pairwise.complete.obs = "pairwise", everything = "nan",
+                na.or.complete = "complete")
 
 statistics <- function(verb, x, y, use, output, options) {
-  use <- uses[pmatch(use, uses)]
-  if (is.na(use)) refuse("invalid 'use' argument", paste0("one of ", paste0("\"", uses, "\"", collapse = ", ")))
+  use <- names(missing_of)[pmatch(use, names(missing_of))]
+  if (is.na(use)) refuse("invalid 'use' argument", paste0("one of ", paste0("\"", names(missing_of), "\"", collapse = ", ")))
   operands <- c(list(operand_of(column(x), "x")), if (!is.null(y)) list(operand_of(column(y), "y")))
   if (any(vapply(operands, function(o) o$is_complex, NA))) refuse(paste0(verb, " takes no complex matrices in R"))
   x <- operands[[1]]
@@ -17,21 +19,19 @@ statistics <- function(verb, x, y, use, output, options) {
   if (any(c(x$dim, y$dim) == 0)) refuse("x is empty")
   output <- check_output(output)
   options <- of_files(operands, texts(options))
-  if (is.null(options[["missing"]]) || identical(options[["missing"]], "nan")) {
-    options[["missing"]] <- c(all.obs = "refuse", complete.obs = "complete", pairwise.complete.obs = "pairwise", everything = "nan",
-                              na.or.complete = "complete")[[use]]
-  }
+  if (is.null(options[["missing"]]) || identical(options[["missing"]], "nan")) options[["missing"]] <- missing_of[[use]]
   dim <- c(x$dim[[2]], y$dim[[2]])
   found <- tryCatch(covariances(verb, operands, dim, output, for_output(options, output)), damier_input = identity)
-  if (is(found, "condition")) {
-    if (use != "na.or.complete" || !grepl("complete", conditionMessage(found), fixed = TRUE)) {
-      hint <- if (use == "all.obs") "use = \"complete.obs\" leaves out rows with missing values" else found$hint
-      refuse(sub("\n  hint: .*", "", conditionMessage(found)), hint, "input", 3L)
-    }
-    found <- matrix(NA_real_, dim[[1]], dim[[2]])
-  }
+  if (is(found, "condition")) found <- without_observations(found, use, dim)
   if (!is.null(output)) return(written(output, dim, FALSE))
   named(as_in_r(found, verb, x, y, length(operands) == 1, use), transposed(x), y)
+}
+
+# NA, if the library refused a matrix for which USE wants that; else its error again.
+without_observations <- function(refusal, use, dim) {
+  message <- sub("\n  hint: .*", "", conditionMessage(refusal))
+  if (use == "na.or.complete" && grepl("complete", conditionMessage(refusal), fixed = TRUE)) return(matrix(NA_real_, dim[[1]], dim[[2]]))
+  refuse(message, if (use == "all.obs") "use = \"complete.obs\" leaves out rows with missing values" else refusal$hint, "input", 3L)
 }
 
 # C = cov(X, Y) is stored by columns: the library's cov(Y, X) by rows.
@@ -48,8 +48,9 @@ covariances <- function(verb, operands, dim, output, options) {
     else refuse("one file has its observations in rows, the other in columns", "dm_file(location, native = ) and t() state the orientation")
     by_rows <- if (is.null(x$location)) rows_in_library(y, FALSE) else rows_in_library(x, FALSE)
   }
-  if (!is.null(output) && grepl("\\.npy$", output)) return(call_library(verb, lines_of(x), lines_of(y), by_rows, dim, FALSE, output, options))
-  call_library(verb, lines_of(y), lines_of(x), by_rows, dim, FALSE, output, options)
+  names <- if (is_npy(output)) c("x", "y") else c("y", "x")
+  both <- list(x = x, y = y)[names]
+  call_library(verb, lines_of(both[[1]]), lines_of(both[[2]]), by_rows, dim, FALSE, output, options, names = names)
 }
 
 # NaN is NA, a column correlates with itself by 1, and a constant one is warned of, as in R.

@@ -3,7 +3,9 @@
 operand_of_delayed <- function(x, name) {
   if (!requireNamespace("DelayedArray", quietly = TRUE)) refuse(paste0(name, " needs the package DelayedArray"))
   operand <- of_seed(slot(x, "seed"), name)
-  if (!identical(as.double(dim(x)), operand$dim)) refuse(paste0(name, " is ", paste(dim(x), collapse = " x "), ", and its file ", paste(operand$dim, collapse = " x ")))
+  if (!identical(as.double(dim(x)), operand$dim)) {
+    refuse(paste0(name, " is ", paste(dim(x), collapse = " x "), ", and its file ", paste(operand$dim, collapse = " x ")))
+  }
   operand$dimnames <- dimnames(x)
   operand
 }

@@ -9,7 +9,8 @@ dm_file <- function(location, native = NULL, ...) {
   dataset <- described(location, options)$dataset
   if (is.null(dataset$rows)) refuse(paste0(location, " holds several datasets, or none that is a matrix"), "\"X.h5:/x\" names one")
   if (length(strsplit(dataset$shape, " x ")[[1]]) != 2) {
-    refuse(paste0(location, " is ", dataset$shape, ", no matrix of two dimensions"), "a part drops dimensions: \"X.h5:/x[0]\" (counted from 0, in the file's order)")
+    refuse(paste0(location, " is ", dataset$shape, ", no matrix of two dimensions"),
+           "a part drops dimensions: \"X.h5:/x[0]\" (counted from 0, in the file's order)")
   }
   is_reversed <- if (is.null(native)) !grepl("of NumPy|of Zarr|of PLINK", dataset$layout) else !native
   dim <- as.double(c(dataset$rows, dataset$cols))
@@ -27,7 +28,8 @@ setMethod("t", "DamierMatrix", function(x) new("DamierMatrix", operand = transpo
 
 setMethod("show", "DamierMatrix", function(object) {
   operand <- object@operand
-  cat("<", paste(operand$dim, collapse = " x "), " matrix in ", operand$location, if (!operand$reversed) ", as stored by rows", ">\n", sep = "")
+  by_rows <- if (!operand$reversed) ", as stored by rows"
+  cat("<", paste(operand$dim, collapse = " x "), " matrix in ", operand$location, by_rows, ">\n", sep = "")
 })
 
 setMethod("[", "DamierMatrix", function(x, i, j, ..., drop = TRUE) {
@@ -70,9 +72,11 @@ in_brackets <- function(index) {
     return(paste0(whole(index[[1]] - 1), ":", whole(index[[length(index)]]), if (step != 1) paste0(":", whole(step))))
   }
   runs <- split(index, cumsum(c(TRUE, steps != 1)))
-  if (length(runs) > 1000) refuse("the part has more than 1000 pieces", "as.matrix() of it, or HDF5Array::writeHDF5Array() of it, makes a matrix")
-  parts <- vapply(runs, function(run) if (length(run) == 1) whole(run - 1) else paste0(whole(run[[1]] - 1), ":", whole(run[[length(run)]])), "")
-  paste0("[", paste(parts, collapse = ", "), "]")
+  if (length(runs) > 1000) {
+    refuse("the part has more than 1000 pieces", "as.matrix() of it, or HDF5Array::writeHDF5Array() of it, makes a matrix")
+  }
+  text <- function(run) paste0(whole(run[[1]] - 1), if (length(run) > 1) paste0(":", whole(run[[length(run)]])))
+  paste0("[", paste(vapply(runs, text, ""), collapse = ", "), "]")
 }
 
 whole <- function(number) format(number, scientific = FALSE, trim = TRUE)

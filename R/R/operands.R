@@ -92,7 +92,8 @@ with_na <- function(value, x, y) {
 
 named <- function(value, rows, columns) {
   if (is.null(rows$dimnames) && is.null(columns$dimnames)) return(value)
-  names <- c(if (is.null(rows$dimnames)) list(NULL) else rows$dimnames[1], if (is.null(columns$dimnames)) list(NULL) else columns$dimnames[2])
+  of <- function(operand, side) if (is.null(operand$dimnames)) list(NULL) else operand$dimnames[side]
+  names <- c(of(rows, 1), of(columns, 2))
   if (!is.null(names[[1]]) || !is.null(names[[2]])) dimnames(value) <- names
   value
 }

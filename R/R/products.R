@@ -50,7 +50,7 @@ product_of <- function(x, y, output, options) {
   options <- of_files(both, texts(options))
   a <- stated(both[[2]], TRUE)
   b <- stated(both[[1]], TRUE)
-  swapped <- !is.null(output) && grepl("\\.npy$", output)  # which R's packages do not reverse
+  swapped <- is_npy(output)
   if (swapped) {
     a <- stated(both[[1]], FALSE)
     b <- stated(both[[2]], FALSE)
@@ -87,7 +87,7 @@ rows_in_library <- function(x, of_rows) if (is.null(x$location)) of_rows else of
 
 # The triangle of a symmetric C is the other one in a file of HDF5.
 for_output <- function(options, output) {
-  if (!is.null(output) && !grepl("\\.npy$", output) && !is.null(options[["triangle"]])) {
+  if (!is.null(output) && !is_npy(output) && !is.null(options[["triangle"]])) {
     options[["triangle"]] <- switch(options[["triangle"]], lower = "upper", upper = "lower", options[["triangle"]])
   }
   options

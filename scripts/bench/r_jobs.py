@@ -44,7 +44,7 @@ while (length(line <- readLines(input, 1)) == 1) {
 
 def main():
     options = options_of(__doc__, "r.jsonl", damier="build/release/damier", rscript="Rscript", folder="/dev/shm", runs=10, rows=20000,
-                         columns=5000)
+                         columns=5000, jobs={"default": "", "help": "of these alone, separated by commas"})
     facts = {"small": "256 x 256 times 256 x 256, in memory, 50 times", "memory": "crossprod of 3000 x 3000, in memory",
              "thin": f"HDF5Matrix {options.rows} x {options.columns} times {options.columns} x 64",
              "cor": f"cor of HDF5Matrix {options.rows} x {options.columns // 5}",
@@ -61,6 +61,9 @@ def main():
 
             about = {"verb": "r", **made_by(code_of(options.damier), cores=cores()), **answer()}
             for job, what in facts.items():
+                if options.jobs and job not in options.jobs.split(","):
+                    continue
+
                 def once(way, job=job):
                     print(job, way, file=r.stdin, flush=True)
                     return answer()
