@@ -170,7 +170,8 @@ if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMU
     # emulated.* run with sanitizers below; ranks.9 and ranks.threads have those of ranks.quick.
     run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick)$'
   else
-    note "two and a half minutes of processor time, in parallel; --all takes 20 to 25 minutes on two cores"
+    cores=$(nproc)
+    note "about $((160 / (cores < 4 ? cores : 4) + 10)) s on $cores cores that are idle; --all takes 20 to 25 minutes on two"
     run_tests release --progress --label-exclude 'long|endurance' --tests-regex "$quick"
   fi
 fi

@@ -139,9 +139,9 @@ static void write_tiles(const dm_plan *p, FILE *out) {
     fprintf(out, "  C in %lld runs of %lld products, one after the other\n", (long long)p->tiles_m,
             (long long)dm_plan_run_entries(p, 0));
   else if (dm_plan_tiles(p) > 1)
-    fprintf(out, "  C in %lld x %lld tiles of %lld x %lld, one after the other, %s\n",
+    fprintf(out, "  C in %lld x %lld tiles of %lld x %lld, by %s in alternating directions\n",
             (long long)p->tiles_m, (long long)p->tiles_n, (long long)dm_range_size(first.rows),
-            (long long)dm_range_size(first.cols), p->down ? "down and up" : "to and fro");
+            (long long)dm_range_size(first.cols), p->down ? "columns" : "rows");
   write_held("A", p->a, p->held_a, out);
   write_held("B", p->b, p->held_b, out);
 }
