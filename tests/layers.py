@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Checks the order of the layers: layers.py ROOT [LIBRARY.a ...], or --self to check the checker.
 
-Includes only go downward, siblings never include each other, the files of a folder form levels, and code outside of kernels only includes headers at the
-top of kernels; a rung of the ladder includes few of our headers; headers of big libraries stay in their places; file names
-are unique; layers below cli have no writable static memory; one file asks HDF5 what there is.
+Includes only go downward, siblings never include each other, calls between the files of a folder have no circles, and code outside
+of kernels only includes headers at the top of kernels; a rung of the ladder includes few of our headers; headers of big libraries stay
+in their places; file names are unique; layers below cli have no writable static memory; one file asks HDF5 what there is.
 """
+import collections
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+
+import names
 
 LEVEL = {"core": 0, "comm": 1, "kernels": 1, "plan": 2, "dataset": 2, "transport": 2, "backend": 2, "reduce": 2,
          "io": 3, "run": 3, "inspect": 4, "check": 4, "engine": 5, "layout": 6, "transform": 7, "product": 8, "programs": 9,
@@ -96,33 +99,49 @@ def check_hidden(root):
             for found in pattern.finditer(file.read_text())]
 
 
-def units_of(root, folder):
-    """Files of FOLDER by unit: a header, the .c files that begin with its name and have no longer one, and its _impl.h."""
-    files = sorted(file for place in ("src/", "") for file in root.glob(f"{place}{folder}/*.[ch]"))
-    names = {re.sub("_impl$", "", f.stem) for f in files if f.suffix == ".h"}
-    units = {}
-    for file in files:
-        fitting = [n for n in names if file.stem == n or file.stem.startswith(n + "_")]
-        units.setdefault(max(fitting, key=len, default=file.stem), []).append(file)
-    return units
+# Where files call each other in a circle because what they work on is recursive: a dataset that is made of datasets.
+RECURSIVE = {"inspect": {"examine.c"}, "io": {"read.c", "read_parts.c", "sources.c"}}
+
+
+def sources_of(root, folder):
+    return sorted(file for place in ("src/", "") for file in root.glob(f"{place}{folder}/*.c"))
+
+
+def uses_of(files):
+    """For each of FILES the others that define what it names: functions and tables that are not static."""
+    texts = {file.name: names.COMMENT.sub(" ", file.read_text()) for file in files}
+    homes = collections.defaultdict(set)
+    for name, text in texts.items():
+        for found in (*names.FUNCTION.finditer(text), *names.VARIABLE.finditer(text)):
+            if not re.match(r"(static|DM_INLINE)\b", found[0]):
+                homes[found[1]].add(name)
+    homes = {symbol: next(iter(files)) for symbol, files in homes.items() if len(files) == 1}  # else one stands in for another
+    return {name: {homes[word] for word in set(re.findall(r"\w+", text)) if word in homes} - {name} for name, text in texts.items()}
+
+
+def circle_in(below):
+    """The nodes that are left when those are removed, again and again, that are above or below all others."""
+    while True:
+        free = {u for u in below if not below[u] or not any(u in b for b in below.values())}
+        if not free:
+            return below
+        below = {u: b - free for u, b in below.items() if u not in free}
 
 
 def check_levels(root):
-    """The units of each folder form levels: the graph of their includes has no circles."""
+    """The files of each folder form levels: neither their calls nor the includes of their headers have circles."""
     problems = []
     for folder in LEVEL:
-        units = units_of(root, folder)
-        unit_of = {f"{folder}/{file.name}": unit for unit, files in units.items() for file in files}
-        below = {unit: {unit_of[t] for file in files for t, _ in INCLUDE.findall(file.read_text()) if t in unit_of} - {unit}
-                 for unit, files in units.items()}
-        while True:  # removes what includes nothing that is left, or is included by nothing that is left
-            free = {u for u in below if not below[u] or not any(u in b for b in below.values())}
-            if not free:
+        below = uses_of(sources_of(root, folder))
+        while circle := circle_in(below):
+            start = RECURSIVE.get(folder, set()) & circle.keys()
+            if not start:
+                problems.append(f"{folder}: circles among " + ", ".join(f"{u} (calls {', '.join(sorted(b))})" for u, b in sorted(circle.items())))
                 break
-            below = {u: b - free for u, b in below.items() if u not in free}
-        if below:
-            problems.append(f"{folder}: circles among " + ", ".join(
-                f"{u} (includes {', '.join(sorted(b))})" for u, b in sorted(below.items())))
+            below = {u: b - start for u, b in circle.items() if u not in start}
+        headers = {f"{folder}/{file.name}": file for place in ("src/", "") for file in root.glob(f"{place}{folder}/*.h")}
+        if circle := circle_in({h: {t for t, _ in INCLUDE.findall(f.read_text()) if t in headers} - {h} for h, f in headers.items()}):
+            problems.append(f"{folder}: headers include each other: {', '.join(sorted(circle))}")
     return problems
 
 
@@ -189,8 +208,10 @@ def check_itself():
              "kernels/ladder/k.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/k.h"\n',
              "kernels/split/s.cu": '#include "kernels/ladder/k.cuh"\n#include "kernels/long.h"\n',
              "src/product/j.c": '#include "plan/b.h"\n#  include "comm/c.h" /* why */\n',
-             "src/run/l.h": "", "src/run/l_impl.h": '#include "run/l.h"\n', "src/run/l.c": '#include "run/m.h"\n',
-             "src/run/l_part.c": '#include "run/l_impl.h"\n', "src/run/m.h": "", "src/run/m.c": '#include "run/m.h"\n'}
+             "src/run/l.h": "", "src/run/l_impl.h": '#include "run/l.h"\n', "src/run/m.h": "",
+             "src/run/l.c": '#include "run/m.h"\nint dm_l(void) {\n  return dm_m();\n}\n', "src/run/m.c": "int dm_m(void) {\n  return 3;\n}\n",
+             "src/io/read.c": "int dm_read(void) {\n  return dm_part();\n}\n", "src/io/part.c": "int dm_part(void) {\n  return dm_read();\n}\n",
+             "src/io/q.c": "int dm_q(void) {\n  return 3;\n}\n", "src/io/r.c": "int dm_r(void) {\n  return dm_q();\n}\n"}
     planted = {"src/io/y.c": "if (H5Aexists(set, name) <= 0) ;\n", "src/run/y.c": "if (dm_cuda_x()) ;\n", "src/run/z.c": "if (row->splits) ;\n",
                "src/core/x.c": '#include "plan/b.h"\n', "src/dataset/x.c": '#include "plan/b.h"\n',
                "src/comm/x.c": '#include "kernels/k.h"\n',
@@ -202,7 +223,8 @@ def check_itself():
                "src/plan/x.c": "#include <hdf5.h>\n", "src/cli/x.h": "#include <cublas_v2.h>\n",
                "src/backend/x.c": "#include <nccl.h>\n", "src/odd/x.c": "\n",
                "bench/x.c": '#include "engine/product.h"\n', "src/core/b.c": "\n",
-               "src/run/m_impl.h": '#include "run/l.h"\n', "src/run/m_part.c": '#include "run/l.h"\n',
+               "src/run/l.h": '#include "run/l_impl.h"\n', "src/run/m.c": "int dm_m(void) {\n  return dm_l(); /* a circle */\n}\n",
+               "src/io/q.c": "int dm_q(void) {\n  return dm_r();\n}\n",
                 "src/plan/x.h": '#include "bare.h"\n'}
     missed = [name for name, text in {"": "", **planted}.items()
               if bool(name) != bool(problems_of({**clean, **({name: text} if name else {})}))]

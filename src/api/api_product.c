@@ -242,27 +242,6 @@ _Static_assert(DAMIER_BY_ROWS == (int)DM_BY_ROWS && DAMIER_ON_ONE == (int)DM_ON_
                    DAMIER_REPLICATED == (int)DM_REPLICATED,
                "the divisions of damier.h are those of layout/distributed.h");
 
-dm_memory_matrix dm_memory_of(const damier_matrix *m) {
-  return (dm_memory_matrix){.division = (dm_division)m->division,
-                            .dtype = (dm_dtype)m->type,
-                            .rows = m->rows,
-                            .cols = m->cols,
-                            .rank = m->rank,
-                            .grid_rows = m->grid_rows,
-                            .grid_cols = m->grid_cols,
-                            .column_major = m->column_major != 0,
-                            .row_block = m->row_block,
-                            .col_block = m->col_block,
-                            .first_row = m->first_row,
-                            .first_col = m->first_col,
-                            .data = m->data,
-                            .row_stride = m->row_stride,
-                            .col_stride = m->col_stride,
-                            .own_rows = m->own_rows,
-                            .on_gpu = m->memory == DAMIER_GPU_MEMORY,
-                            .stream = m->stream};
-}
-
 /* M, if it is in host memory, all on rank 0, which this is; else base NULL. */
 static dm_view whole_of(const damier_matrix *m) {
   const bool whole = m->division == DAMIER_ON_ONE    ? m->rank == 0

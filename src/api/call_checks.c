@@ -216,3 +216,24 @@ dm_status dm_checks(const damier_context *context, const dm_call_checked *checke
       dm_comm_agree(context->run.world, has_matrices ? check_matrices(context, checked) : DM_OK));
   return context->run.ranks > 1 ? call_check_alike(context, checked) : DM_OK;
 }
+
+dm_memory_matrix dm_memory_of(const damier_matrix *m) {
+  return (dm_memory_matrix){.division = (dm_division)m->division,
+                            .dtype = (dm_dtype)m->type,
+                            .rows = m->rows,
+                            .cols = m->cols,
+                            .rank = m->rank,
+                            .grid_rows = m->grid_rows,
+                            .grid_cols = m->grid_cols,
+                            .column_major = m->column_major != 0,
+                            .row_block = m->row_block,
+                            .col_block = m->col_block,
+                            .first_row = m->first_row,
+                            .first_col = m->first_col,
+                            .data = m->data,
+                            .row_stride = m->row_stride,
+                            .col_stride = m->col_stride,
+                            .own_rows = m->own_rows,
+                            .on_gpu = m->memory == DAMIER_GPU_MEMORY,
+                            .stream = m->stream};
+}

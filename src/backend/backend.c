@@ -282,8 +282,6 @@ dm_status dm_backend_natively(dm_backend *backend, int64_t *lines) {
 
 /* ---- lines ---- */
 
-const int dm_line_depths[DM_LINE_DEPTHS] = {4, 5, 6, 7, 9, 12};
-
 static bool backend_has_lines(dm_dtype dtype) {
   return dtype == DM_F64 || dtype == DM_F32;
 }

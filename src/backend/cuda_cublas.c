@@ -82,30 +82,6 @@ dm_status dm_cuda_product(dm_cuda *gpu, dm_view c, dm_view a, dm_view b, bool ac
 
 /* ---- whole products ---- */
 
-/* Elements from entry to entry of MATRIX. */
-static int64_t entry_step(dm_view matrix, const dm_whole_product *p) {
-  return matrix.rows / dm_max(1, p->entries) * matrix.row_stride;
-}
-
-bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *p) {
-  const dm_cuda *gpu = (const dm_cuda *)backend;
-  const dm_dtype in = p->a.dtype, out = p->c.dtype;
-  const dm_whole_product one = dm_whole_entry(p, 0);
-  const dm_blas_product g = dm_blas_product_of(&one);
-  if (p->c.space != DM_DEVICE || !dm_cuda_types_of(in) || gpu->tile > 0 || gpu->kernel ||
-      gpu->splits || gpu->moduli.count > 0 || g.left.op == DM_BLAS_NONE ||
-      g.right.op == DM_BLAS_NONE)
-    return false;
-  if (in != DM_I8) return out == dm_compute_sum(in) || out == in;
-  /* cuBLAS multiplies int8 only if k runs along the lines of both operands, and lines start at
-   * multiples of four bytes. */
-  if (g.left.op != DM_BLAS_T || g.right.op != DM_BLAS_N) return false;
-  uint64_t at = (uint64_t)(uintptr_t)g.left.base | (uint64_t)(uintptr_t)g.right.base |
-                (uint64_t)g.left.leading | (uint64_t)g.right.leading | (uint64_t)g.rows;
-  if (p->entries > 1) at |= (uint64_t)entry_step(p->a, p) | (uint64_t)entry_step(p->b, p);
-  return out == DM_I32 && at % 4 == 0 && g.depth % 4 == 0;
-}
-
 dm_status dm_cuda_need_handle(dm_cuda *gpu, cublasHandle_t *handle, cudaStream_t stream) {
   if (!*handle) {
     DM_CUBLAS(gpu, cublasCreate(handle));
@@ -156,35 +132,6 @@ dm_status dm_cuda_post_products(const dm_cuda *gpu, cublasHandle_t handle,
     part.beta[0] = 1.0, part.beta[1] = 0.0;
   }
   return DM_OK;
-}
-
-enum { MOST_ENTRIES = 65535 }; /* of a call: kernels number them in a dimension of the grid */
-
-static dm_status post_entries(dm_cuda *gpu, const dm_whole_product *p) {
-  const dm_product_steps step = {entry_step(p->a, p), entry_step(p->b, p), entry_step(p->c, p)};
-  for (int64_t e = 0; e < p->entries; e += MOST_ENTRIES) {
-    const dm_whole_product first = dm_whole_entry(p, e);
-    DM_TRY(
-        dm_cuda_post_products(gpu, gpu->whole, &first, dm_min(MOST_ENTRIES, p->entries - e), step));
-  }
-  return DM_OK;
-}
-
-static dm_status post_by_library(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t in) {
-  DM_TRY(dm_cuda_need_handle(gpu, &gpu->whole, in));
-  if (p->symmetric) return dm_cuda_post_symmetric(gpu, p, in);
-  if (p->entries > 1) return post_entries(gpu, p);
-  return dm_cuda_post_products(gpu, gpu->whole, p, 1, (dm_product_steps){0});
-}
-
-dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *p, void *stream,
-                                 dm_event *done) {
-  dm_cuda *gpu = dm_cuda_of(backend);
-  cudaStream_t in = stream ? (cudaStream_t)stream : gpu->lanes[DM_COMPUTE].stream;
-  *done = 0;
-  DM_TRY(dm_cuda_enter(gpu));
-  DM_TRY(post_by_library(gpu, p, in));
-  return stream ? DM_OK : dm_cuda_post(gpu, DM_COMPUTE, done);
 }
 
 /* Products of i8 by cuBLAS.

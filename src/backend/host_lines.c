@@ -402,3 +402,5 @@ dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool b
                                     .lines = true});
   return DM_OK;
 }
+
+const int dm_line_depths[DM_LINE_DEPTHS] = {4, 5, 6, 7, 9, 12};

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "cli/gpus.h"
+#include "cli/plan_product.h"
 #include "cli/session.h"
 #include "core/buffer.h"
 #include "core/crew.h"
@@ -120,7 +121,7 @@ int dm_cli_multiply(dm_call *call) {
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   int code;
   if (call->own.dry_run && !dm_cli_is_reduced(call))
-    code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan(call);
+    code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan_product(call);
   else
     code = dm_cli_run_job(
         call, prepared,

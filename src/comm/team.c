@@ -10,17 +10,6 @@
 
 /* ---- groups ---- */
 
-dm_team_group *dm_group_new(int size, dm_fate *fate) {
-  dm_team_group *group = calloc(1, sizeof *group);
-  if (!group) return NULL;
-  group->fate = fate;
-  atomic_fetch_add(&fate->groups, 1);
-  group->size = group->members = size;
-  pthread_mutex_init(&group->lock, NULL);
-  pthread_cond_init(&group->changed, NULL);
-  return group;
-}
-
 static void free_group(dm_team_group *group) {
   for (dm_letter *at = group->letters, *next; at; at = next) {
     next = at->next;
@@ -31,34 +20,6 @@ static void free_group(dm_team_group *group) {
   pthread_cond_destroy(&group->changed);
   pthread_mutex_destroy(&group->lock);
   free(group);
-}
-
-dm_status dm_group_broken(const dm_team_group *group) {
-  return dm_status_copy(&group->fate->why);
-}
-
-static void break_team(dm_fate *fate, const dm_error *why) {
-  if (atomic_flag_test_and_set(&fate->taken)) return;
-  fate->why = *why;
-  atomic_store(&fate->broken, true);
-}
-
-dm_status dm_group_no_memory(dm_team_group *group) {
-  dm_status status = dm_fail(DM_E_FIT, "no memory for a message");
-  break_team(group->fate, status);
-  return status;
-}
-
-bool dm_group_join(dm_team_group *group, int rank, const char *host, dm_comm *comm) {
-  dm_member *member = calloc(1, sizeof *member);
-  if (!member) return false;
-  member->group = group;
-  comm->ops = &dm_team_ops;
-  comm->word = (uint64_t)(uintptr_t)member;
-  comm->rank = rank;
-  comm->size = group->size;
-  if (host) snprintf(comm->host, sizeof comm->host, "%s", host);
-  return true;
 }
 
 static void team_release(dm_comm *comm) {
@@ -149,7 +110,7 @@ static dm_status team_post(const dm_comm *comm, dm_way way, void *data, int byte
   dm_letter *other = take_other(group, mine);
   if (!other && copied) copy_into(mine);
   if (!mine->let_go)
-    *request = (dm_comm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)mine};
+    *request = (dm_comm_request){.ops = group->ops, .word = (uint64_t)(uintptr_t)mine};
   if (!other) team_append(group, mine);
   pthread_mutex_unlock(&group->lock);
   if (other) team_deliver(group, sends ? mine : other, sends ? other : mine);
@@ -207,7 +168,7 @@ static dm_status team_split(const dm_comm *comm, int color, int key, dm_comm *ne
                           NULL);
 }
 
-const dm_comm_ops dm_team_ops = {
+static const dm_comm_ops team_ops = {
     .one_process = true,
     .post = team_post,
     .collect = dm_meeting_begin,
@@ -261,7 +222,7 @@ dm_status dm_team_worlds(int ranks, dm_comm **worlds) {
   DM_TRY(dm_comm_take_alone(&alone));
   dm_fate *fate = calloc(1, sizeof *fate);
   if (fate) atomic_flag_clear(&fate->taken);
-  dm_team_group *group = fate ? dm_group_new(ranks, fate) : NULL;
+  dm_team_group *group = fate ? dm_group_new(ranks, fate, &team_ops) : NULL;
   bool joined = group != NULL;
   for (int r = 0; joined && r < ranks; r++) {
     DM_TRY(dm_comm_allocate(&worlds[r]));
@@ -272,7 +233,7 @@ dm_status dm_team_worlds(int ranks, dm_comm **worlds) {
 }
 
 void dm_team_break(const dm_comm *comm, const dm_error *why) {
-  break_team(dm_member_of(comm)->group->fate, why);
+  dm_group_break(dm_member_of(comm)->group->fate, why);
 }
 
 static dm_status gather_players(int ranks, team_crowd *c) {

@@ -49,6 +49,7 @@ typedef struct dm_team_group {
   pthread_cond_t changed; /* something is done */
   dm_letter *letters;     /* without their other side, oldest first */
   dm_meeting *meetings;
+  const dm_comm_ops *ops; /* of its communicators */
 } dm_team_group;
 
 /* One rank's place in a group: the word of its communicator. */
@@ -61,13 +62,14 @@ static inline dm_member *dm_member_of(const dm_comm *comm) {
   return (dm_member *)(uintptr_t)comm->word;
 }
 
-extern const dm_comm_ops dm_team_ops;
-
-/* A group of SIZE members; NULL: no memory. */
-dm_team_group *dm_group_new(int size, dm_fate *fate);
+/* A group of SIZE members, whose communicators have OPS; NULL: no memory. */
+dm_team_group *dm_group_new(int size, dm_fate *fate, const dm_comm_ops *ops);
 
 /* The outcome of an operation that a broken team does not finish. */
 dm_status dm_group_broken(const dm_team_group *group);
+
+/* Breaks the team because of WHY, unless it is broken. */
+void dm_group_break(dm_fate *fate, const dm_error *why);
 
 /* Breaks the team: a rank that has no memory for an operation would leave the others waiting. */
 dm_status dm_group_no_memory(dm_team_group *group);

@@ -84,7 +84,7 @@ static bool split_off(const dm_meeting *m, int first) {
     if (r < first) return true; /* made before */
     size++;
   }
-  dm_team_group *group = dm_group_new(size, m->group->fate);
+  dm_team_group *group = dm_group_new(size, m->group->fate, m->group->ops);
   if (!group) return false;
   for (int r = first; r < m->group->size; r++)
     if (wish_of(m, r)->color == color && !team_join(m, r, group)) return false;
@@ -207,7 +207,7 @@ dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine,
   }
   pthread_mutex_unlock(&group->lock);
   if (!status && request)
-    *request = (dm_comm_request){.ops = &dm_team_ops, .word = (uint64_t)(uintptr_t)m | 1};
+    *request = (dm_comm_request){.ops = group->ops, .word = (uint64_t)(uintptr_t)m | 1};
   return status ? status : outcome(failed);
 }
 

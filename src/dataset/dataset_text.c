@@ -22,30 +22,6 @@ void dm_h5_library(char *text, int64_t size) {
            release, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, warning);
 }
 
-const char *dm_parts_text(dm_parts where) {
-  static const char *const texts[] = {
-      [DM_PARTS_TOGETHER] = "",
-      [DM_PARTS_PAIRED] = "complex: the last axis has real and imaginary parts",
-      [DM_PARTS_LAST] = "complex: the last axis has real and imaginary parts",
-      [DM_PARTS_FIRST] = "complex: the first axis has real and imaginary parts"};
-  return texts[where];
-}
-
-const char *dm_fold_text(const dm_fold *fold, char text[DM_FOLD_TEXT]) {
-  static const char *const ways[] = {[DM_FOLD_ROWS] = "row after row",
-                                     [DM_FOLD_COLUMNS] = "column after column",
-                                     [DM_FOLD_LOWER] = "lower",
-                                     [DM_FOLD_UPPER] = "upper"};
-  text[0] = '\0';
-  if (fold->way == DM_FOLD_ROWS || fold->way == DM_FOLD_COLUMNS)
-    snprintf(text, DM_FOLD_TEXT, "a line of numbers as %lld x %lld, %s", (long long)fold->rows,
-             (long long)fold->cols, ways[fold->way]);
-  else if (fold->way != DM_NOT_FOLDED)
-    snprintf(text, DM_FOLD_TEXT, "the %s triangle of a symmetric matrix, row after row",
-             ways[fold->way]);
-  return text;
-}
-
 void dm_dataset_describe_meaning(const dm_dataset *dataset, char *text, int64_t size) {
   static const char *const done[DM_MISSING_END] = {"refused",
                                                    "read as NaN",

@@ -159,16 +159,3 @@ const char *dm_attributes_find(const dm_attributes *attributes, const char *name
     if (strcmp(attributes->list[i].name, name) == 0) return attributes->list[i].text;
   return NULL;
 }
-
-void dm_dataset_set_memory(dm_dataset *dataset, dm_view view) {
-  dataset->memory = view;
-  dataset->by_columns = view.row_stride < view.col_stride;
-}
-
-bool dm_dataset_is_same(const dm_dataset *a, const dm_dataset *b) {
-  char names[2][DM_NAME];
-  return a->device == b->device && a->inode == b->inode && a->at.row_axes == b->at.row_axes &&
-         a->at.complex_axis == b->at.complex_axis && a->at.fold.way == b->at.fold.way &&
-         a->at.fold.rows == b->at.fold.rows && a->at.fold.cols == b->at.fold.cols &&
-         strcmp(dm_location_name(&a->at, names[0]), dm_location_name(&b->at, names[1])) == 0;
-}

@@ -15,15 +15,6 @@
 
 /* ---- telling ---- */
 
-void dm_meaning_add(char text[DM_MEANING_TEXT], const char *format, ...) {
-  const size_t used = strlen(text);
-  va_list list;
-  va_start(list, format);
-  if (used > 0) snprintf(text + used, DM_MEANING_TEXT - used, "; ");
-  vsnprintf(text + strlen(text), DM_MEANING_TEXT - strlen(text), format, list);
-  va_end(list);
-}
-
 dm_status dm_meaning_refuse(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
   char says[DM_MARK_TEXT + 80] = "";
   if (row->mark.value && row->mark.value[0] == '!')
@@ -31,14 +22,6 @@ dm_status dm_meaning_refuse(dm_examined *e, const dm_convention *row, const dm_s
   dm_status status = dm_fail_at(DM_E_INPUT, e->at, "refused: %s%s", row->means, says);
   return dm_hint(status, "%s%s--raw takes the stored numbers", row->remedy ? row->remedy : "",
                  row->remedy ? "; " : "");
-}
-
-dm_status dm_meaning_not_understood(const dm_examined *e, const char *attribute) {
-  return dm_hint(dm_fail_at(DM_E_INPUT, e->at,
-                            "refused: its attribute '%s' says what its numbers mean, but is not "
-                            "understood",
-                            attribute),
-                 "it must be a number; --raw takes the stored numbers");
 }
 
 static dm_status meaning_refuse_if_true(dm_examined *e, const dm_convention *row,

@@ -116,11 +116,6 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
   return as_usage(at, dm_child_run(at, dm_output_holds_only, at, &nothing, sizeof nothing));
 }
 
-const char *const dm_output_endings[] = {".part",          ".journal",       ".damier-new",
-                                         ".damier-pair-n", ".damier-pair-p", ".damier-pair-s",
-                                         ".damier-pair-q", ".damier-pair-t", ".damier-pair-r",
-                                         ".damier-kept",   ".damier-kept-n", NULL};
-
 /* An input may have the name of a temporary file of this run. */
 static dm_status check_siblings(const dm_location *at, const dm_dataset *const *inputs, int count,
                                 const dm_dataset *replaced) {

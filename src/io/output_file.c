@@ -20,12 +20,6 @@
 #include "io/batch.h"
 #include "io/read.h"
 
-dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation) {
-  if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK) return DM_OK;
-  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing '%s'", path),
-                 "wait for it, or name another output");
-}
-
 /* A write beyond the limit would kill the process. */
 static dm_status check_limit(const dm_location *at, int64_t bytes) {
   struct rlimit limit;

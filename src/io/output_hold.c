@@ -234,3 +234,14 @@ dm_status dm_output_take_rights(const dm_output_file *out) {
              ? dm_file_failed(&out->at, out->part, "given the rights of the file")
              : DM_OK;
 }
+
+dm_status dm_output_lock(const dm_location *at, const char *path, int fd, int operation) {
+  if (flock(fd, operation | LOCK_NB) == 0 || errno != EWOULDBLOCK) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_IO, at, "another run is writing '%s'", path),
+                 "wait for it, or name another output");
+}
+
+const char *const dm_output_endings[] = {".part",          ".journal",       ".damier-new",
+                                         ".damier-pair-n", ".damier-pair-p", ".damier-pair-s",
+                                         ".damier-pair-q", ".damier-pair-t", ".damier-pair-r",
+                                         ".damier-kept",   ".damier-kept-n", NULL};

@@ -472,3 +472,10 @@ dm_status dm_reader_all_there(const dm_reader *reader) {
   if (d->by_columns) matrix.cols = d->rows;
   return dm_missing_refused(&matrix, &found);
 }
+
+dm_status dm_reader_inexact(const dm_reader *reader) {
+  return dm_hint(dm_fail_at(DM_E_INPUT, &reader->dataset.at,
+                            "holds a whole number beyond 2^53, which f64 does not hold, beside "
+                            "floating-point numbers"),
+                 "name its members one by one");
+}

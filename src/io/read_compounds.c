@@ -19,13 +19,6 @@ typedef struct records {
   bool exact;
 } records;
 
-dm_status dm_reader_inexact(const dm_reader *reader) {
-  return dm_hint(dm_fail_at(DM_E_INPUT, &reader->dataset.at,
-                            "holds a whole number beyond 2^53, which f64 does not hold, beside "
-                            "floating-point numbers"),
-                 "name its members one by one");
-}
-
 /* The numbers of ROWS rows, AWAY records apart, from those records on that begin at MEMORY with
  * record number FIRST: their first one is number PLACE of all. */
 static void read_take_rows(records *r, const char *memory, int64_t first, int64_t place,

@@ -236,7 +236,11 @@ void dm_sources_give(struct dm_sources *sources, int64_t number);
 /* Fills the views of REQUEST with the value of elements that have no source, if there are any. */
 void dm_sources_fill(const dm_reader *reader, const dm_read_request *request);
 
-/* Checks that the open file FD is still the inspected one. */
+/* DM_E_IO: DATASET changed since it was inspected. */
+dm_status dm_reader_changed(const dm_dataset *dataset);
+
+/* Checks that the open file FD, or all of a dataset in several files, is still the inspected one.
+ */
 dm_status dm_reader_same_file(const dm_dataset *dataset, int fd);
 
 /* ---- chunks (read_chunks.c) ---- */

@@ -24,6 +24,9 @@ dm_equation dm_request_equation(const dm_settings *settings);
 dm_equation dm_request_equation_of(const dm_settings *settings, const dm_dataset *a,
                                    const dm_dataset *b);
 
+/* Whether C has covariances of lines of A and B, or with SCALED of lines that are scaled. */
+bool dm_request_has_covariances(const dm_settings *settings, bool scaled);
+
 /* The stated seed of the verification. */
 dm_check_seed dm_request_check_seed(const dm_settings *settings);
 

@@ -140,3 +140,11 @@ dm_status dm_verify_finished(dm_run *run, const dm_verify *v, const dm_problem *
   }
   return DM_OK;
 }
+
+void dm_verify_prepare(const dm_verify *v, dm_range rows, dm_freivalds *check) {
+  uint8_t *wrong = v->wrong ? v->wrong + rows.begin : NULL;
+  dm_freivalds_repeat(check, v->seed, v->draw);
+  if (wrong) memset(wrong, 0, (size_t)dm_range_size(rows));
+  dm_freivalds_mark(check, wrong);
+  dm_verify_expect_nan(&v->a, &v->b, &v->equation, check);
+}

@@ -187,3 +187,8 @@ double dm_basis_largest_residual(const dm_components_state *c) {
     largest = fmax(largest, c->basis.residuals[i]);
   return largest;
 }
+
+const char *dm_components_method_name(dm_components_method method) {
+  static const char *const names[] = {"auto", "gram", "passes"};
+  return names[method];
+}

@@ -12,11 +12,6 @@ enum {
   BRIEFLY = 2
 }; /* components in the table, besides the last one; and in a short one */
 
-const char *dm_components_method_name(dm_components_method method) {
-  static const char *const names[] = {"auto", "gram", "passes"};
-  return names[method];
-}
-
 void dm_components_result_free(dm_components_result *result) {
   for (int i = 0; i < result->count; i++) free((void *)(uintptr_t)result->arrays[i].data);
   result->count = 0;

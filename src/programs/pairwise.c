@@ -501,12 +501,21 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   return status;
 }
 
-dm_status dm_pairwise_run(dm_in_place *kept, dm_run *run, const dm_multiply *m, dm_record *record) {
-  pairwise p = {.run = run, .kept = kept, .started = dm_now(), .record = record};
-  p.in_memory = m->in_memory[DM_A] || m->in_memory[DM_B] || m->in_memory[DM_C];
-  if (m->equation.half != DM_BOTH_HALVES)
-    return dm_comm_agree(run->world,
-                         dm_hint(dm_fail(DM_E_USAGE, "--missing pairwise makes both halves of C"),
-                                 "leave out --triangle"));
-  return dm_pairwise_make(&p, m, dm_pairwise_deliver);
+void dm_pair_list_free(dm_pair_list *list) {
+  free(list->list);
+  *list = (dm_pair_list){.list = NULL};
+}
+
+const dm_pair_again *dm_pair_list_row(const dm_pair_list *list, int64_t row, int64_t *count) {
+  int64_t low = 0, high = list->count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (list->list[middle].row < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (high = low; high < list->count && list->list[high].row == row;) high++;
+  *count = high - low;
+  return list->list + low;
 }

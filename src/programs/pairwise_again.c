@@ -55,25 +55,6 @@ typedef struct again {
   int pass;
 } again;
 
-void dm_pair_list_free(dm_pair_list *list) {
-  free(list->list);
-  *list = (dm_pair_list){.list = NULL};
-}
-
-const dm_pair_again *dm_pair_list_row(const dm_pair_list *list, int64_t row, int64_t *count) {
-  int64_t low = 0, high = list->count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (list->list[middle].row < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  for (high = low; high < list->count && list->list[high].row == row;) high++;
-  *count = high - low;
-  return list->list + low;
-}
-
 /* ---- observations ---- */
 
 /* Elements in memory become rows of this rank, what is missing NaN. */

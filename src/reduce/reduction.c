@@ -35,10 +35,6 @@ const char *dm_reduction_word(const dm_reduction *what) {
   return what->kind == DM_REDUCE_BEYOND && what->below ? "below" : reduction_kinds[what->kind].word;
 }
 
-bool dm_reduction_counts(dm_reduction_kind kind) {
-  return kind == DM_REDUCE_ARGMAX || kind == DM_REDUCE_ARGMIN || kind == DM_REDUCE_COUNT;
-}
-
 int dm_reduction_arrays(const dm_reduction *what, const char *names[DM_REDUCED_ARRAYS]) {
   static const char *const top[] = {"values", "indices"}, *const beyond[] = {"data", "indices",
                                                                              "indptr"};

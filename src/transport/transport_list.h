@@ -7,7 +7,7 @@
 /* NULL at the end. */
 extern const dm_transport_ops *const dm_transport_list[];
 
-extern const dm_transport_ops dm_transport_self;     /* transport.c */
+extern const dm_transport_ops dm_transport_self;     /* self.c */
 extern const dm_transport_ops dm_transport_host;     /* host.c */
 extern const dm_transport_ops dm_transport_shared;   /* shared_memory.c */
 extern const dm_transport_ops dm_transport_ipc;      /* ipc.c, or absent.c */
