@@ -130,7 +130,7 @@ mapfile -t needs < <(missing_needs)
 if [ ${#needs[@]} != 0 ]; then
   cat >&2 <<END
 error: missing for ${*:-build}: ${needs[*]}
-  Needed are: a C11 compiler, CMake 3.25 or newer, Ninja, pkg-config, MPI 3 (Open MPI or MPICH),
+  It takes a C11 compiler, CMake 3.25 or newer, Ninja, pkg-config, MPI 3 (Open MPI or MPICH),
   HDF5 1.10 or newer, a CBLAS (OpenBLAS, BLIS, MKL, NVPL), hwloc 2, jansson, xxHash, zlib;
   for compressed chunks also libdeflate, zstd, lz4, blosc, blosc2, each of which may be missing;
   for the tests cmocka, h5dump, and Python 3 with NumPy, h5py and jsonschema;

@@ -277,5 +277,5 @@ def save(product: Any, output: Any, **options: Any) -> Any:
            [ 28., 100.]])
     """
     if not isinstance(product, Product):
-        raise UsageError(f"{type(product).__name__} is no product of damier.open()", hint="numpy.save and h5py write arrays")
+        raise UsageError(f"{type(product).__name__} is not a product of damier.open()", hint="numpy.save and h5py write arrays")
     return product._done(output, options)

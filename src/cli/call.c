@@ -308,11 +308,12 @@ static void knowing_verbs(const char *name, char *text, size_t room) {
 /* Names that other programs use for an option; NAME itself if none is known. */
 static const char *call_synonym_of(const char *name) {
   static const char *const synonyms[][2] = {
-      {"dtype", "type"},          {"out", "output"},   {"overwrite", "force"},
-      {"output-type", "type-c"},  {"jobs", "threads"}, {"cores", "threads"},
-      {"cpus", "threads"},        {"mem", "memory"},   {"max-memory", "memory"},
-      {"compression", "deflate"}, {"gzip", "deflate"}, {"chunks", "chunk"},
-      {"n-components", "rank"},   {"topk", "top"},     {"distance", "metric"}};
+      {"dtype", "type"},          {"out", "output"},         {"overwrite", "force"},
+      {"output-type", "type-c"},  {"jobs", "threads"},       {"cores", "threads"},
+      {"cpus", "threads"},        {"mem", "memory"},         {"max-memory", "memory"},
+      {"compression", "deflate"}, {"gzip", "deflate"},       {"chunks", "chunk"},
+      {"n-components", "rank"},   {"topk", "top"},           {"distance", "metric"},
+      {"timeout", "time-limit"},  {"max-time", "time-limit"}};
   for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
     if (strcasecmp(name, synonyms[i][0]) == 0) return synonyms[i][1];
   return name;
@@ -325,15 +326,11 @@ static const char *instead_of(const char *name) {
       "--backend cuda requires a GPU, and 'damier info' lists them";
   static const char ranks[] = "mpirun -n 4 damier ... starts 4 ranks";
   static const char op_a[] = "--op-a t transposes A", op_b[] = "--op-b t transposes B";
-  static const char limit[] =
-      "the signal USR1 or Ctrl-C stops a run, which the same command resumes: "
-      "timeout -s USR1 3600 damier ...";
   static const char *const ways[][2] = {
-      {"gpu", gpu},       {"gpus", gpu},         {"device", gpu},       {"cuda", gpu},
-      {"np", ranks},      {"processes", ranks},  {"ranks", ranks},      {"transa", op_a},
-      {"trans-a", op_a},  {"transpose-a", op_a}, {"transpose", op_a},   {"transb", op_b},
-      {"trans-b", op_b},  {"transpose-b", op_b}, {"time-limit", limit}, {"timeout", limit},
-      {"max-time", limit}};
+      {"gpu", gpu},      {"gpus", gpu},         {"device", gpu},     {"cuda", gpu},
+      {"np", ranks},     {"processes", ranks},  {"ranks", ranks},    {"transa", op_a},
+      {"trans-a", op_a}, {"transpose-a", op_a}, {"transpose", op_a}, {"transb", op_b},
+      {"trans-b", op_b}, {"transpose-b", op_b}};
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
     if (strcasecmp(name, ways[i][0]) == 0) return ways[i][1];
   return NULL;

@@ -164,7 +164,7 @@ static void name_type(hid_t type, H5T_class_t kind, char text[DM_TYPE_TEXT]) {
                                       [H5T_ENUM] = "enumerated values",
                                       [H5T_VLEN] = "sequences",
                                       [H5T_ARRAY] = "arrays",
-                                      [H5T_COMPOUND] = "compounds that are no complex numbers"};
+                                      [H5T_COMPOUND] = "compounds that are not complex numbers"};
   unsigned long long bits = 8ull * H5Tget_size(type), used = H5Tget_precision(type);
   if (kind == H5T_INTEGER)
     snprintf(text, DM_TYPE_TEXT, "%llu-bit %s integers%s", used,
@@ -365,7 +365,7 @@ dm_status dm_h5_is_bfloat16(const dm_location *at, hid_t set, hid_t type, bool *
   if (said == H5T_NO_CLASS) return DM_OK;
   if (said != H5T_STRING)
     return dm_hint(
-        dm_fail_at(DM_E_INPUT, at, "refused: its attribute '%s' is no text", MARK_OF_TYPE),
+        dm_fail_at(DM_E_INPUT, at, "refused: its attribute '%s' is not text", MARK_OF_TYPE),
         "it may name the type of the numbers; --raw takes them as stored");
   return dm_h5_text_is(at, set, MARK_OF_TYPE, "bfloat16", is);
 }

@@ -48,7 +48,7 @@ dm_status dm_h5_member_text(const dm_location *at, hid_t group, const char *name
                             size_t size);
 
 /* Whether an attribute marks a dataset of TYPE, uint16 or two opaque bytes, as bfloat16, as
- * software without that type does. DM_E_INPUT: the attribute is no text. */
+ * software without that type does. DM_E_INPUT: the attribute is not text. */
 dm_status dm_h5_is_bfloat16(const dm_location *at, hid_t set, hid_t type, bool *is);
 
 /* Whether a dataset of damier is complete. */

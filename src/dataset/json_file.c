@@ -77,7 +77,7 @@ dm_status dm_json_parse(const char *text, int64_t length, json_t **value) {
   if (depth > MOST_DEPTH)
     return dm_fail(DM_E_INPUT, "has lists and objects in each other, %d levels deep", depth);
   *value = json_loadb(quoted, (size_t)bytes, JSON_REJECT_DUPLICATES, &error);
-  return *value ? DM_OK : dm_fail(DM_E_INPUT, "is no valid JSON: %.100s", error.text);
+  return *value ? DM_OK : dm_fail(DM_E_INPUT, "is not valid JSON: %.100s", error.text);
 }
 
 dm_status dm_json_read(int fd, json_t **value) {
@@ -85,7 +85,7 @@ dm_status dm_json_read(int fd, json_t **value) {
   DM_FREED char *text = NULL;
   *value = NULL;
   if (fstat(fd, &info) < 0) return dm_fail(DM_E_IO, "cannot be read: %s", strerror(errno));
-  if (!S_ISREG(info.st_mode)) return dm_fail(DM_E_INPUT, "is no file");
+  if (!S_ISREG(info.st_mode)) return dm_fail(DM_E_INPUT, "is not a file");
   if (info.st_size > DM_JSON_LIMIT)
     return dm_fail(DM_E_INPUT, "has %lld bytes; at most %d MiB are read", (long long)info.st_size,
                    DM_JSON_LIMIT >> 20);

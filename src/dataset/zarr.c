@@ -81,7 +81,7 @@ static dm_status zarr_read_document(const dm_location *at, const char *path, con
   if (!status && !json_is_object(*document)) {
     json_decref(*document);
     *document = NULL;
-    status = dm_fail(DM_E_INPUT, "is no object of JSON");
+    status = dm_fail(DM_E_INPUT, "is not an object of JSON");
   }
   return dm_file_named(dm_context(status, "'%s' in it", name), at);
 }
@@ -106,7 +106,7 @@ static dm_status zarr_take_third(const dm_location *at, dm_zarr_node *node) {
   node->is_array = strcmp(type, "array") == 0;
   if (json_is_object(attributes)) node->attributes = json_incref(attributes);
   if (attributes && !json_is_object(attributes) && !json_is_null(attributes))
-    return dm_fail_at(DM_E_INPUT, at, "its attributes are no object of JSON");
+    return dm_fail_at(DM_E_INPUT, at, "its attributes are not an object of JSON");
   return DM_OK;
 }
 
@@ -128,7 +128,7 @@ dm_status dm_zarr_read_node(const dm_location *at, const char *path, bool follow
 dm_status dm_zarr_read_array(const dm_location *at, bool follow, dm_zarr *zarr, struct stat *info) {
   dm_zarr_node node;
   dm_status status = dm_zarr_read_node(at, at->dataset, follow, &node);
-  if (!status && !node.is_array) status = dm_fail_at(DM_E_INPUT, at, "is no array of Zarr");
+  if (!status && !node.is_array) status = dm_fail_at(DM_E_INPUT, at, "is not an array of Zarr");
   if (!status) status = dm_zarr_parse(at, &node, zarr);
   if (info) *info = node.info;
   dm_zarr_node_free(&node);
@@ -140,7 +140,7 @@ dm_status dm_zarr_read_array(const dm_location *at, bool follow, dm_zarr *zarr, 
 /* Puts the fill value in the byte order of the file. */
 static dm_status zarr_take_fill(const dm_location *at, const json_t *value, dm_zarr *zarr) {
   if (!dm_zarr_value(value, zarr->dtype, zarr->fill))
-    return dm_fail_at(DM_E_INPUT, at, "its fill_value is no number of type %s",
+    return dm_fail_at(DM_E_INPUT, at, "its fill_value is not a number of type %s",
                       dm_dtype_name(zarr->dtype));
   if (zarr->swapped) dm_swap_bytes(zarr->fill, zarr->dtype, 1);
   return DM_OK;

@@ -61,7 +61,7 @@ static dm_status bed_examine(int fd, const dm_trust *trust, dm_dataset *find) {
     return dm_fail_at(DM_E_INPUT, at, "is cut off in its header");
   if (first[BED_MAGIC] > 1)
     return dm_fail_at(DM_E_INPUT, at,
-                      "is no .bed file of PLINK 1: its third byte is %d, not 1 or 0",
+                      "is not a .bed file of PLINK 1: its third byte is %d, not 1 or 0",
                       first[BED_MAGIC]);
   DM_TRY(dm_bed_each(at, DM_BED_VARIANTS, NULL, NULL, &variants));
   DM_TRY(dm_bed_each(at, DM_BED_SAMPLES, NULL, NULL, &samples));

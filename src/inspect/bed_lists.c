@@ -30,7 +30,7 @@ dm_status dm_bed_list_name(const dm_location *bed, dm_bed_list list, dm_location
 /* LINE of LENGTH bytes without its end. */
 static dm_status check_line(const dm_location *at, int64_t number, char *line, size_t length) {
   if (length > BED_LISTS_LINE || strlen(line) != length)
-    return dm_fail_at(DM_E_INPUT, at, "line %lld is no text, or longer than %d bytes",
+    return dm_fail_at(DM_E_INPUT, at, "line %lld is not text, or longer than %d bytes",
                       (long long)number + 1, BED_LISTS_LINE);
   while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) length--;
   line[length] = '\0';

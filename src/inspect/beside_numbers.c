@@ -117,8 +117,8 @@ dm_status dm_beside_numbers_all(const dm_beside *b, const dm_sign *sign, dm_besi
     status = beside_read_all(b, sign, &s, &list->number, &is, &list->is_single);
   if (!status && !is)
     status = dm_hint(dm_fail_at(DM_E_INPUT, b->at,
-                                "refused: '%.80s' beside it says what its numbers mean, but is no "
-                                "list of at most %d numbers",
+                                "refused: '%.80s' beside it says what its numbers mean, but is not "
+                                "a list of at most %d numbers",
                                 sign->name, BESIDE_MOST_NUMBERS),
                      "--raw takes the stored numbers");
   if (!status) {

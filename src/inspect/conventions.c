@@ -32,7 +32,7 @@ static const char unpacked[] = "write the unpacked values as a dataset of their 
 const dm_convention dm_conventions[] = {
     {"MATLAB", ON("MATLAB_empty"), ANY, DM_REFUSE_IF_TRUE, "it is an empty array of MATLAB: the stored numbers are its dimensions", nothing, NO_NUMBERS},
     {"MATLAB", ON_IS("MATLAB_class", "char"), ANY, DM_REFUSE, "it is text of MATLAB", codes, NO_NUMBERS},
-    {"MATLAB", ON_IS("MATLAB_class", "!double|single|logical|int8|uint8|int16|uint16|int32|uint32|int64|uint64"), ANY, DM_REFUSE, "it is no matrix of MATLAB", as_double, NO_NUMBERS},
+    {"MATLAB", ON_IS("MATLAB_class", "!double|single|logical|int8|uint8|int16|uint16|int32|uint32|int64|uint64"), ANY, DM_REFUSE, "it is not a matrix of MATLAB", as_double, NO_NUMBERS},
     {"MATLAB", ON("MATLAB_object_decode"), ANY, DM_REFUSE_IF_TRUE, "it is an object of MATLAB, not a matrix", as_double, NO_NUMBERS},
     {"Octave", ON("OCTAVE_EMPTY_MATRIX"), ANY, DM_REFUSE, "it is an empty matrix of Octave: the stored numbers are its dimensions", nothing, NO_NUMBERS},
     {"Octave", BESIDE_IS("type", "string|sq_string|char"), GROUP("OCTAVE_NEW_FORMAT"), "value", DM_ANY_TYPE, DM_REFUSE, "it is text of Octave", codes, NO_NUMBERS},

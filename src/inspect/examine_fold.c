@@ -127,7 +127,7 @@ dm_status dm_examine_fold(const dm_fold *fold, dm_dataset *find) {
                    "store the whole matrix");
   if (triangle && dm_fold_side(find->cols) == 0)
     return dm_fail_at(DM_E_INPUT, &find->at,
-                      "has %lld numbers, which are no triangle of n(n + 1)/2",
+                      "has %lld numbers, which are not a triangle of n(n + 1)/2",
                       (long long)find->cols);
   if (!triangle && (dm_mul_overflows(fold->rows, fold->cols, &elements) || elements != find->cols))
     return wrong_shape(find, fold->rows, fold->cols);

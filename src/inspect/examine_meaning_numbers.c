@@ -97,7 +97,7 @@ dm_status dm_meaning_missing(dm_examined *e, const dm_convention *row, const dm_
   if (!member) DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
   H5T_class_t kind = H5T_NO_CLASS;
   if (count == DM_NO_NUMBERS) DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
-  if (kind == H5T_STRING) /* a number of a damaged type is no text */
+  if (kind == H5T_STRING) /* a number of a damaged type is not text */
     DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
   if (is_text) {
     dm_meaning_add(e->find->meaning.warning,

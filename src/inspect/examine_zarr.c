@@ -71,7 +71,7 @@ static dm_status zarr_read(bool follow, dm_dataset *find, dm_zarr *zarr, struct 
   dm_zarr_node node;
   char path[DM_PATH];
   dm_status status = dm_zarr_read_node(at, at->dataset, follow, &node);
-  if (!status && !node.is_array) status = dm_fail_at(DM_E_INPUT, at, "is no array of Zarr");
+  if (!status && !node.is_array) status = dm_fail_at(DM_E_INPUT, at, "is not an array of Zarr");
   if (!status) status = dm_zarr_parse(at, &node, zarr);
   for (const char *end = at->dataset; *end && !status; end += 1 + strcspn(end + 1, "/")) {
     snprintf(path, sizeof path, "%.*s", (int)(end - at->dataset), at->dataset);

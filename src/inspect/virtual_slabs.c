@@ -62,9 +62,10 @@ dm_status dm_slab_read(const dm_location *of, int64_t space, dm_slab *s) {
   if (kind != H5S_SEL_HYPERSLABS)
     return dm_fail_at(DM_E_INPUT, of, "maps single points, which is not supported");
   if (H5Sis_regular_hyperslab(space) <= 0)
-    return dm_hint(dm_fail_at(DM_E_INPUT, of,
-                              "has more than 2 dimensions and a mapping that is no box with steps"),
-                   "copy it: in h5py f['copy'] = f['name'][()]");
+    return dm_hint(
+        dm_fail_at(DM_E_INPUT, of,
+                   "has more than 2 dimensions and a mapping that is not a box with steps"),
+        "copy it: in h5py f['copy'] = f['name'][()]");
   if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
     return virtual_slabs_unreadable(of);
   for (int i = 0; i < s->rank; i++)

@@ -408,7 +408,7 @@ static dm_status set_shape(const dm_value *value, const char *text, void *settin
 static dm_status set_packed(const dm_value *value, const char *text, void *settings) {
   dm_fold *fold = value_place(value, settings);
   if (strcmp(text, "lower") != 0 && strcmp(text, "upper") != 0)
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no triangle", text), "lower or upper");
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a triangle", text), "lower or upper");
   *fold = (dm_fold){.way = text[0] == 'l' ? DM_FOLD_LOWER : DM_FOLD_UPPER};
   return DM_OK;
 }

@@ -32,7 +32,7 @@ static dm_status components_check_x(const dm_components *job) {
   if (dm_dtype_is_complex(dm_dataset_type(&m->a)))
     return dm_fail(DM_E_USAGE, "%s is complex; components are of real matrices", name);
   if (m->a.leads.count > 0 || dm_dataset_is_empty(&m->a))
-    return dm_fail(DM_E_INPUT, "%s is no matrix with elements", name);
+    return dm_fail(DM_E_INPUT, "%s is not a matrix with elements", name);
   if (m->a.rows > INT_MAX || m->a.cols > INT_MAX)
     return dm_fail(DM_E_FIT, "%s has more rows or columns than LAPACK can count", name);
   return DM_OK;

@@ -257,7 +257,7 @@ static dm_status relation_check_others(const dm_dataset *set, const dm_relation 
     if (r->of_variants[i] < 0.0 || !(none || only) || all->called == 0) continue;
     if (same && some->called > 0) continue;
     return dm_hint(dm_fail(DM_E_INPUT,
-                           "%s: the variant of row %lld varies only among samples that are no "
+                           "%s: the variant of row %lld varies only among samples that are not "
                            "founders",
                            dm_location_name(&set->at, name), (long long)i),
                    "--nonfounders takes the allele frequencies of all samples; PLINK's --maf "

@@ -384,8 +384,8 @@ def genotypes(cases):
     case("no_samples", 3, "has no samples: .fam is empty", fam=b"\n\n")
     case("no_bim", 4, "plink_no_bim.bim: cannot be opened", bim=None)
     case("no_fam", 4, "plink_no_fam.fam: cannot be opened", fam=None)
-    case("binary", 3, "line 1 is no text", bim=bytes(range(256)) * 8)
-    case("endless", 3, "line 1 is no text, or longer than", fam=b"x" * (1 << 21))
+    case("binary", 3, "line 1 is not text", bim=bytes(range(256)) * 8)
+    case("endless", 3, "line 1 is not text, or longer than", fam=b"x" * (1 << 21))
     case("titled", 3, "begins with '#'", fam=b"#FID IID\n" + 5 * samples)
     case("pipe", 3, "is a pipe", fam=None)
     os.mkfifo(cases.path("plink_pipe.fam"))
@@ -678,7 +678,7 @@ def meaning(cases):
         file["a"] = MATRIX
         h5py.h5a.create(file["a"].id, b"scale_factor", wide, h5py.h5s.create(h5py.h5s.SCALAR))
     for name, value in (("number", 16.0), ("bytes", np.void(b"bfloat16"))):
-        with cases.hdf5(f"mark_{name}.h5", 3, "refused: its attribute 'dtype' is no text") as file:
+        with cases.hdf5(f"mark_{name}.h5", 3, "refused: its attribute 'dtype' is not text") as file:
             file["a"] = MATRIX.astype("u2")
             file["a"].attrs["dtype"] = value
     for name, chunk, said in (("whole", None, "nothing was ever written"), ("chunks", (2, 2), "has no data in 2 of its 4 chunks")):
@@ -801,8 +801,8 @@ def beside(cases):
 
     large = {"shape": (2**40, 2**22), "dtype": "f8", "chunks": (64, 64)}
     image("good", 0, "/g/image: 3 x 4 f64", np.array([1.0, 2, 3]))
-    image("large", 3, "is no list of at most 65536 numbers", large)
-    image("text", 3, "is no list of at most", np.array([b"a", b"b", b"c"]))
+    image("large", 3, "is not a list of at most 65536 numbers", large)
+    image("text", 3, "is not a list of at most", np.array([b"a", b"b", b"c"]))
     image("nan", 3, "or not finite", np.array([1, 2, np.nan]))
     image("others", 3, "'image-max' has 4 numbers", np.arange(4.0))
     image("deep", 3, "'image-max' has 12 numbers", np.arange(12.0).reshape(1, 3, 4))

@@ -104,7 +104,7 @@ def refused(folder, damier):
     case(3, "has no samples", lambda: fam.write_text("\n"))
     case(4, "g.bim: cannot be opened", bim.unlink)
     case(3, "begins with '#'", lambda: fam.write_text("#FID IID PAT MAT SEX PHENO\n" + fam.read_text()))
-    case(3, "is no text", lambda: fam.write_bytes(b"F\0" * 500))
+    case(3, "is not text", lambda: fam.write_bytes(b"F\0" * 500))
     genotypes.write(path, g)
     bim.write_text(bim.read_text() + "\n \n")  # blank lines count as none, as in PLINK
     run(damier, 1, "gram", path, "--missing", "zero", "-o", folder / "c.h5", "-q")

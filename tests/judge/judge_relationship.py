@@ -123,11 +123,11 @@ def refused(folder, damier):
     told(damier, folder, 3, "there are no founders", path)
     g[7] = np.arange(20) % 2
     genotypes.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
-    told(damier, folder, 3, "the variant of row 7 varies only among samples that are no founders", path)
-    told(damier, folder, 3, "varies only among samples that are no founders", path, "--missing", "mean")
+    told(damier, folder, 3, "the variant of row 7 varies only among samples that are not founders", path)
+    told(damier, folder, 3, "varies only among samples that are not founders", path, "--missing", "mean")
     g[7] = np.where(np.arange(20) % 2, 1, genotypes.MISSING)
     genotypes.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
-    told(damier, folder, 3, "varies only among samples that are no founders", path)
+    told(damier, folder, 3, "varies only among samples that are not founders", path)
     run(damier, 1, "gram", path, "--grm", "--nonfounders", "-o", folder / "e.h5", "-q")
     told(damier, folder, 3, "of its values are missing", path, "--missing", "refuse", "--nonfounders")
     for words in (("--of", "rows"), ("--center",), ("--scale",), ("--divide", "n"), ("--missing", "zero"), ("--missing", "complete")):
