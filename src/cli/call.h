@@ -47,10 +47,11 @@ struct dm_call {
   const char **operands;
   int operand_count;
   dm_cli_reports *reports;
-  dm_notes *notes;    /* what the command applied, or warned of */
-  int rank;           /* before MPI starts: -1 if no launcher states it */
-  char **argv;        /* the whole command line */
-  char command[4096]; /* as typed */
+  dm_notes *notes;                 /* what the command applied, or warned of */
+  int rank;                        /* before MPI starts: -1 if no launcher states it */
+  char **argv;                     /* the whole command line */
+  const struct dm_cli_work *works; /* the functions of the program's verbs */
+  char command[4096];              /* as typed */
 };
 
 int dm_cli_multiply(dm_call *call);
@@ -68,6 +69,9 @@ int dm_cli_verify_components(dm_call *call);
 int dm_cli_generate(dm_call *call);
 int dm_cli_verify(dm_call *call);
 int dm_cli_info(dm_call *call);
+int dm_cli_compare(dm_call *call);
+int dm_cli_run_list(dm_call *call);
+int dm_cli_clean(dm_call *call);
 
 /* ---- parsing the command line ---- */
 

@@ -8,17 +8,14 @@
 #include "cli/session.h"
 #include "comm/comm.h"
 
-static const dm_cli_work main_works[] = {{DM_VERB_MULTIPLY, dm_cli_multiply},
-                                         {DM_VERB_GRAM, dm_cli_gram},
-                                         {DM_VERB_COV, dm_cli_cov},
-                                         {DM_VERB_COR, dm_cli_cor},
-                                         {DM_VERB_PCA, dm_cli_pca},
-                                         {DM_VERB_SVD, dm_cli_svd},
-                                         {DM_VERB_PLAN, dm_cli_plan},
-                                         {DM_VERB_GENERATE, dm_cli_generate},
-                                         {DM_VERB_VERIFY, dm_cli_verify},
-                                         {DM_VERB_INFO, dm_cli_info},
-                                         {0, NULL}};
+static const dm_cli_work main_works[] = {
+    {DM_VERB_MULTIPLY, dm_cli_multiply}, {DM_VERB_GRAM, dm_cli_gram},
+    {DM_VERB_COV, dm_cli_cov},           {DM_VERB_COR, dm_cli_cor},
+    {DM_VERB_PCA, dm_cli_pca},           {DM_VERB_SVD, dm_cli_svd},
+    {DM_VERB_PLAN, dm_cli_plan},         {DM_VERB_GENERATE, dm_cli_generate},
+    {DM_VERB_VERIFY, dm_cli_verify},     {DM_VERB_INFO, dm_cli_info},
+    {DM_VERB_COMPARE, dm_cli_compare},   {DM_VERB_RUN, dm_cli_run_list},
+    {DM_VERB_CLEAN, dm_cli_clean},       {0, NULL}};
 
 /* "damier bench ..." is a program of its own, beside this one. Returns only if it cannot be
  * started: the exit code. */

@@ -7,7 +7,7 @@
 
 /* ---- what the command line can state beyond the options of products, as plain data ---- */
 
-enum { DM_CLI_OPTIONS = 160, DM_CLI_REPORTS = 4 };
+enum { DM_CLI_OPTIONS = 176, DM_CLI_REPORTS = 4 };
 
 typedef struct dm_cli_paths {
   int count;
@@ -46,6 +46,10 @@ typedef struct dm_cli_settings {
   char sizes[DM_VALUE_TEXT], partition[DM_VALUE_TEXT], series[DM_VALUE_TEXT];
   char rates_file[DM_PATH], files[DM_PATH], trace[DM_PATH];
   char pieces[DM_VALUE_LIST];
+  double rtol, atol; /* of compare */
+  bool equal_nan;
+  char jobs_of[DM_VALUE_TEXT]; /* of run */
+  bool resumable;              /* of clean */
   dm_cli_paths json, csv;
   dm_cli_bench bench;
 } dm_cli_settings;
@@ -70,12 +74,15 @@ enum {
   DM_VERB_COR = 32768,
   DM_VERB_PCA = 65536,
   DM_VERB_SVD = 131072,
+  DM_VERB_COMPARE = 262144,
+  DM_VERB_RUN = 524288,
+  DM_VERB_CLEAN = 1048576,
   DM_VERBS_COMPONENTS = DM_VERB_PCA | DM_VERB_SVD,
   /* Verbs of products; those that stop early on request and run under the watchdog. */
   DM_VERBS_PRODUCT = DM_VERB_MULTIPLY | DM_VERB_GRAM | DM_VERB_COV | DM_VERB_COR,
   DM_VERBS_STOPPABLE = DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS | DM_VERB_GENERATE | DM_VERB_VERIFY |
-                       DM_VERB_BENCH_MULTIPLY | DM_VERB_BENCH_RATES | DM_VERB_BENCH_LINKS |
-                       DM_VERB_BENCH_SCALE,
+                       DM_VERB_COMPARE | DM_VERB_BENCH_MULTIPLY | DM_VERB_BENCH_RATES |
+                       DM_VERB_BENCH_LINKS | DM_VERB_BENCH_SCALE,
 };
 
 typedef enum dm_option_group {

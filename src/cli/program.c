@@ -131,7 +131,15 @@ static void turn_words(int argc, char **argv) {
   argv[argc - 1] = help;
 }
 
-static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered) {
+static dm_status check_job(const dm_call *call) {
+  if (call->verb->bit & (DM_VERBS_PRODUCT | DM_VERB_VERIFY | DM_VERB_COMPARE)) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no job of a list", call->verb->name),
+                 "jobs are multiply, gram, cov, cor, verify and compare");
+}
+
+/* WITHIN: NULL, or the list that the call is a job of. */
+static dm_status read_call(dm_call *call, int argc, char **argv, const dm_call *within,
+                           bool *answered) {
   int used = 0;
   call->verb = &dm_cli_no_verb;
   call->rank = dm_comm_rank_before_start();
@@ -144,6 +152,12 @@ static dm_status read_call(dm_call *call, int argc, char **argv, bool *answered)
   DM_TRY(dm_cli_arguments(call, argc - used, argv + used));
   DM_TRY(program_answer(call, answered));
   if (*answered) return DM_OK;
+  if (within) {
+    DM_TRY(check_job(call));
+    call->settings.skip_done = true;
+    call->own.quiet += within->own.quiet + 1;
+    call->own.verbose += within->own.verbose;
+  }
   DM_TRY(dm_cli_environment(call));
   DM_TRY(check_operands(call));
   return dm_cli_check_effects(call);
@@ -209,9 +223,37 @@ static void allow_files(void) {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int run_verb(dm_call *call, const dm_cli_work *works) {
+static int run_verb(dm_call *call) {
+  const dm_cli_work *works = call->works;
   while (works->verb && works->verb != call->verb->bit) works++;
   return works->run(call);
+}
+
+/* From the words to the exit code. */
+static int program_call(int argc, char **argv, double born, const dm_cli_work *works,
+                        const dm_call *within) {
+  bool answered = false;
+  DM_FREED dm_call *call = calloc(1, sizeof *call);
+  DM_FREED const char **operands = calloc((size_t)argc + 1, sizeof *operands);
+  dm_cli_reports reports = {.count = 0};
+  if (!call || !operands) {
+    fputs("damier: error: out of memory\n", stderr);
+    return DM_E_FIT;
+  }
+  call->operands = operands;
+  call->reports = &reports;
+  call->notes = dm_notes_new();
+  call->born = born;
+  call->works = works;
+  dm_status status = read_call(call, argc, argv, within, &answered);
+  if (!status && !answered) dm_cli_catch_signals(call);
+  const int code = status || answered ? dm_cli_finish(call, status) : run_verb(call);
+  dm_notes_free(call->notes);
+  return code;
+}
+
+int dm_cli_job(int argc, char **argv, const dm_call *within) {
+  return program_call(argc, argv, dm_now(), within->works, within);
 }
 
 int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
@@ -227,21 +269,5 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works) {
   /* A write beyond ulimit -f then fails with an error, a message and exit code 4. */
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGBUS, lose_file);
-  bool answered = false;
-  DM_FREED dm_call *call = calloc(1, sizeof *call);
-  DM_FREED const char **operands = calloc((size_t)argc + 1, sizeof *operands);
-  dm_cli_reports reports = {.count = 0};
-  if (!call || !operands) {
-    fputs("damier: error: out of memory\n", stderr);
-    return DM_E_FIT;
-  }
-  call->operands = operands;
-  call->reports = &reports;
-  call->notes = dm_notes_new();
-  call->born = born;
-  dm_status status = read_call(call, argc, argv, &answered);
-  if (!status && !answered) dm_cli_catch_signals(call);
-  const int code = status || answered ? dm_cli_finish(call, status) : run_verb(call, works);
-  dm_notes_free(call->notes);
-  return code;
+  return program_call(argc, argv, born, works, NULL);
 }

@@ -14,6 +14,10 @@ typedef struct dm_cli_work {
  * code. */
 int dm_cli_program(int argc, char **argv, const dm_cli_work *works);
 
+/* The same of the words of a line of WITHIN, a list of jobs (damier run): of a command whose verb
+ * is one of products or their checks, and that does nothing if its C is complete. */
+int dm_cli_job(int argc, char **argv, const dm_call *within);
+
 /* The environment as it was when the program started. */
 void dm_cli_restore_environment(void);
 

@@ -74,6 +74,24 @@ const dm_verb dm_cli_verbs[] = {
      "show this build and the hardware it finds, or the contents of files",
      "",
      {"damier info", "damier info A.h5 b.npy C.h5:/c"}},
+    {"compare", DM_VERB_COMPARE, "A.h5[:/ds] B.h5[:/ds]", 2, 2,
+     "compare two matrices element by element, with tolerances",
+     "Elements are close if |a - b| <= atol + rtol |b|, as numpy.isclose has it; equal infinities are.\n"
+     "Prints how many are not, and the worst place; exits with 0 if there are none, else with 1.\n"
+     "The files are read in pieces: neither matrix need fit in memory.\n",
+     {"damier compare C1.h5 C2.h5", "damier compare C.h5:/c ref.npy --rtol 1e-6 --atol 0", "damier compare C1.h5 C2.h5 --rtol 0 --atol 0 -q"}},
+    {"run", DM_VERB_RUN, "JOBS.txt", 1, 1,
+     "run many products, one a line, in one start",
+     "A line has the words of a command: multiply A1.h5 B.h5 -o C1.h5. Empty lines and those that begin with # are left out; words may be quoted.\n"
+     "Products whose C is complete are skipped, as with --if-needed; another C is only replaced if the line says --force or --if-needed.\n"
+     "A job that fails does not end the others: the lines that failed are listed, and the exit code is the first one's.\n"
+     "The same command goes on where an earlier one ended.\n",
+     {"damier run jobs.txt", "damier run jobs.txt --jobs-of $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT"}},
+    {"clean", DM_VERB_CLEAN, "[FOLDER | C.h5 ...]", 0, 4096,
+     "remove what killed runs left beside their outputs",
+     "Those are C.h5.part, C.h5.journal and C.h5.damier-*, of the outputs named, or of all in a folder; the default is this one.\n"
+     "Stays: what is not recognised as damier's, what a run is using, and, without --resumable, what the same command would go on from.\n",
+     {"damier clean --dry-run", "damier clean out", "damier clean C.h5 --resumable"}},
     {"bench multiply", DM_VERB_BENCH_MULTIPLY, "", 0, 0,
      "measure the multiplication of generated matrices in memory",
      "Runs the engine of multiply without files.\n",

@@ -42,6 +42,7 @@ static dm_status verb_multiply_multiply(dm_run *run, const dm_call *call, void *
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   dm_request_multiply(&call->settings, shared, job);
   job->engine.once = true;
+  if (((const dm_product_files *)shared)->done) return dm_multiply_done(run, job, record);
   if (dm_is_reduced(job) && call->own.dry_run) return dm_reduced_plan(run, job, record);
   return dm_is_reduced(job)    ? dm_reduced_run(run, job, NULL, record)
          : dm_is_pairwise(job) ? dm_pairwise_run(NULL, run, job, record)
@@ -117,7 +118,7 @@ int dm_cli_multiply(dm_call *call) {
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call)) prepared = inspect_product(call, f);
   dm_gpu_choice gpus = {.ranks = 1};
-  if (!prepared && !call->own.dry_run) prepared = take_gpus(call, f, &gpus);
+  if (!prepared && !call->own.dry_run && !f->done) prepared = take_gpus(call, f, &gpus);
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   int code;
   if (call->own.dry_run && !dm_cli_is_reduced(call))
@@ -132,8 +133,8 @@ int dm_cli_multiply(dm_call *call) {
                    .dataset_count = 3,
                    .threads = gpus.ranks,
                    .spare = &gpus.spare,
-                   .warms_up = !prepared && !call->own.dry_run && may_use_gpu(call),
-                   .warms_up_alone = !prepared && gpus.uses && starts_early(call, f)});
+                   .warms_up = !prepared && !call->own.dry_run && !f->done && may_use_gpu(call),
+                   .warms_up_alone = !prepared && !f->done && gpus.uses && starts_early(call, f)});
   for (int i = 0; i < 3; i++) dm_dataset_free(datasets[i]);
   return code;
 }

@@ -41,6 +41,10 @@ int dm_comm_rank_before_start(void);
 /* The number of ranks it states; 1 if it states none. */
 int dm_comm_size_before_start(void);
 
+/* No launcher started this process, whatever the environment says: children that it forks, of which
+ * MPI knows nothing, do not start MPI. */
+void dm_comm_forget_launcher(void);
+
 /* The rank within its node, of a process for which MPI will be started; -1: unknown. *only: it is
  * the only rank of the job. */
 int dm_comm_local_rank_before_start(bool *only);
@@ -142,7 +146,7 @@ dm_status dm_messages_wait_idle(dm_messages *messages);
  *
  * Ranks that differ would compute different products, or wait for each other. */
 
-enum { DM_ALIKE = 192 };
+enum { DM_ALIKE = 224 };
 
 /* A list of statements; all ranks have the same names in the same order. */
 typedef struct dm_alike {

@@ -23,12 +23,32 @@ static bool has_variable(const char *prefix) {
 
 /* Variables that users set for all programs, such as PRTE_MCA_rmaps_default_mapping_policy, are not
  * listed here. */
+static const char *const launched_prefixes[] = {
+    "OMPI_COMM_WORLD_", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_", "PMI2_",         "MPIRUN_",
+    "MV2_COMM_WORLD",   "PALS_",     "ALPS_",          "JSM_", "FLUX_TASK_RANK"};
+
+void dm_comm_forget_launcher(void) {
+  for (size_t i = 0; i < sizeof launched_prefixes / sizeof launched_prefixes[0]; i++)
+    for (char **line = environ; *line;) {
+      char name[128];
+      const size_t length = strcspn(*line, "=");
+      if (strncmp(*line, launched_prefixes[i], strlen(launched_prefixes[i])) != 0 ||
+          length >= sizeof name) {
+        line++;
+        continue;
+      }
+      memcpy(name, *line, length);
+      name[length] = '\0';
+      if (unsetenv(name) == 0)
+        line = environ; /* the list has moved */
+      else
+        line++;
+    }
+}
+
 bool dm_launched_by_nobody(void) {
-  static const char *const prefixes[] = {
-      "OMPI_COMM_WORLD_", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_", "PMI2_",         "MPIRUN_",
-      "MV2_COMM_WORLD",   "PALS_",     "ALPS_",          "JSM_", "FLUX_TASK_RANK"};
-  for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-    if (has_variable(prefixes[i])) return false;
+  for (size_t i = 0; i < sizeof launched_prefixes / sizeof launched_prefixes[0]; i++)
+    if (has_variable(launched_prefixes[i])) return false;
   return true;
 }
 

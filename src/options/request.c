@@ -193,7 +193,8 @@ dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
   DM_TRY(dm_request_inspect_operands(s, log, operands, f, &problem));
   const dm_equation equation = dm_request_equation(s);
   DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
-  return dm_request_check_output(s, log, f);
+  DM_TRY(dm_request_find_done(s, log, f));
+  return f->done ? DM_OK : dm_request_check_output(s, log, f);
 }
 
 /* The vector AT, or NUMBERS in memory, with one for each of LENGTH WHATs. */
@@ -386,7 +387,7 @@ static dm_status check_reduced(const dm_settings *s, const dm_problem *problem,
   if (dm_problem_entries(problem) > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a batch of products is not reduced"),
                    "name one matrix of each stack: A.h5:/a[0]");
-  return dm_output_check_arrays(&f->out, "/c", s->force, inputs, count);
+  return dm_output_check_arrays(&f->out, "/c", s->force || s->if_needed, inputs, count);
 }
 
 dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_product_files *f) {
@@ -406,8 +407,8 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   f->form.npy = dm_output_is_npy(&f->out);
   f->out.names = f->a.names != DM_NAMES_R_I ? f->a.names : f->b.names; /* if C is complex */
   DM_TRY(find_result(s, log, f, &problem,
-                     dm_output_check(&f->out, "/c", s->force, inputs, 7, f->has_c ? &f->c : NULL,
-                                     s->append ? &f->form : NULL)));
+                     dm_output_check(&f->out, "/c", s->force || s->if_needed, inputs, 7,
+                                     f->has_c ? &f->c : NULL, s->append ? &f->form : NULL)));
   dm_output_form form = f->form;
   return dm_output_form_complete(&form, problem.c, problem.m, problem.n);
 }
@@ -430,12 +431,13 @@ void dm_request_multiply(const dm_settings *s, const dm_product_files *f, dm_mul
       .verify_files = s->verify_files,
       .read_back = (dm_read_back)s->verify_written,
       .on_corruption = (dm_on_corruption)s->on_corruption,
-      .force = s->force,
+      .force = s->force || s->if_needed,
       .allow_unchecked = s->allow_unchecked,
       .protect = s->protect,
       .checkpoint = s->checkpoint && s->protect, /* a checkpoint trusts tiles by their checksums */
       .checkpoint_interval = s->checkpoint_interval,
   };
+  memcpy(job->request, f->request, sizeof job->request);
   dm_status_free(dm_request_reductions(s, &job->kept)); /* it was checked with the output */
   if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&f->a, &job->equation);
 }

@@ -95,9 +95,11 @@ typedef struct dm_product_files {
   dm_vectors vectors;
   bool has_c; /* beta is not 0 */
   dm_location out;
-  dm_dataset whole;    /* the existing output, if it may already be the result, */
-  bool only_done;      /* and must not be replaced */
-  dm_output_form form; /* its leads are known once A and B are arranged */
+  dm_dataset whole;         /* the existing output, if it may already be the result, */
+  bool only_done;           /* and must not be replaced */
+  dm_output_form form;      /* its leads are known once A and B are arranged */
+  char request[DM_REQUEST]; /* what C is made of, for a later --if-needed */
+  bool done;                /* C is complete: there is nothing to do */
 } dm_product_files;
 
 /* Whether X, of more than two axes, the last of them 2, may be complex along that one, though
@@ -127,6 +129,12 @@ dm_status dm_request_inspect_operands(const dm_settings *settings, const dm_log 
 /* The same and the vectors that SETTINGS name, and checks the output. */
 dm_status dm_request_inspect_files(const dm_settings *settings, const dm_log *log,
                                    const char *const operands[2], dm_product_files *files);
+
+/* Sets REQUEST, and whether the output already is the complete result of SETTINGS, these inputs and
+ * this version, if SETTINGS ask for that. In doubt it is not. DM_E_USAGE: that cannot be told.
+ * (request_done.c) */
+dm_status dm_request_find_done(const dm_settings *settings, const dm_log *log,
+                               dm_product_files *files);
 
 /* Checks only the output; A, B and the old C are known. */
 dm_status dm_request_check_output(const dm_settings *settings, const dm_log *log,

@@ -511,6 +511,7 @@ const dm_value dm_values[] = {
     {"c", set_location, VALUE_AT(old_c)},
     {"force", dm_value_set_flag, VALUE_AT(force)},
     {"append", dm_value_set_flag, VALUE_AT(append)},
+    {"if-needed", dm_value_set_flag, VALUE_AT(if_needed), .programs_only = true},
     {"chunk", set_chunk, VALUE_AT(chunk)},
     {"deflate", set_level, VALUE_AT(deflate)},
     {"zstd", dm_value_set_count, VALUE_AT(zstd), .least = 1},

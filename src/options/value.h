@@ -84,6 +84,8 @@ typedef struct dm_settings {
   /* the file of C */
   dm_location output;
   bool force, append, shuffle;
+  bool if_needed; /* nothing is done if C is complete; else as if forced */
+  bool skip_done; /* the same, but C is not replaced; of a list of jobs */
   int64_t chunk[2], deflate, zstd;
   /* computation */
   char kernel[DM_VALUE_TEXT], machine[DM_VALUE_LIST];

@@ -26,6 +26,8 @@ typedef enum dm_on_corruption {
   DM_ON_CORRUPTION_WARN,   /* C gets its name, with the verdict FAIL; DM_E_UNCHECKED */
 } dm_on_corruption;
 
+enum { DM_REQUEST = 17 };
+
 typedef struct dm_multiply {
   dm_dataset a, b; /* in memory: only shape and type are used */
   bool has_c;
@@ -42,6 +44,7 @@ typedef struct dm_multiply {
   dm_location out;      /* C in a file: checked by dm_output_check */
   dm_dataset whole;     /* the file with C's name, if its journal says that it may be the result */
   bool only_done;       /* that file must not be replaced */
+  char request[DM_REQUEST]; /* a checksum of options, version and inputs, an attribute of C; "" */
   dm_equation equation;
   dm_vectors vectors;
   dm_engine engine;

@@ -510,14 +510,13 @@ static dm_status multiply_report(dm_job *j, const dm_verdict *verdict, dm_record
   return dm_phases_by_rank(j->run, own, record);
 }
 
-/* An earlier run ended after it named C, but before it could report. */
-static dm_status report_done(const dm_job *j, dm_record *record) {
-  const dm_multiply *m = j->multiply;
+dm_status dm_multiply_done(const dm_run *run, const dm_multiply *m, dm_record *record) {
   dm_problem problem;
-  dm_log_line(&j->run->log, DM_LOG_NOTE,
-              "%s is already the result of this command: nothing was multiplied", m->out.file);
+  if (run->rank == 0)
+    dm_log_line(&run->log, DM_LOG_NOTE,
+                "%s is already the result of this command: nothing was multiplied", m->out.file);
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, &problem));
-  if (record) dm_multiply_record_done(j->run, m, &problem, record);
+  if (record) dm_multiply_record_done(run, m, &problem, record);
   return DM_OK;
 }
 
@@ -577,7 +576,7 @@ dm_status dm_job_work(dm_job *j, dm_record *record) {
   const dm_multiply *m = j->multiply;
   DM_TRY(multiply_prepare(j));
   if (j->sink.checkpoint && dm_checkpoint_is_done(j->sink.checkpoint))
-    return report_done(j, record);
+    return dm_multiply_done(j->run, m, record);
   if (m->measurement) return multiply_measure(j, record);
   if (dm_plan_todo(&j->setup.plan) > 0) DM_TRY(multiply_matrices(j));
   const dm_verdict *verdict = m->verify ? &j->verdict : NULL;

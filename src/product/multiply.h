@@ -27,4 +27,8 @@ dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *
 /* Collective: the *FORECAST of this plan, without messages, unless the user wants details. */
 dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, dm_forecast *forecast);
 
+/* Reports that C is there: an earlier run ended after it named C, but before it could report, or
+ * the same command has made it. RECORD may be NULL. */
+dm_status dm_multiply_done(const dm_run *run, const dm_multiply *multiply, dm_record *record);
+
 #endif

@@ -180,6 +180,7 @@ static dm_status add_verdict(dm_attributes *list, const dm_verdict *verdict) {
 dm_status dm_provenance_inputs(dm_attributes *list, const dm_run *run, const dm_multiply *m,
                                bool reads_c) {
   DM_TRY(add_software(list, run));
+  if (m->request[0]) DM_TRY(dm_attributes_add(list, "request", "%s", m->request));
   DM_TRY(provenance_add_dataset(list, "a", &m->a));
   DM_TRY(provenance_add_dataset(list, "b", &m->b));
   if (reads_c && dm_multiply_in_file(m, DM_OLD))

@@ -1,0 +1,133 @@
+/* Whether C is already there: the complete result of the same options, inputs and version. */
+#include "options/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/buffer.h"
+#include "core/version.h"
+#include "io/journal.h"
+#include "io/output_form.h"
+
+/* ---- what C is made of ---- */
+
+/* Options that say how a run proceeds, or where C goes, not what C is. */
+static bool done_is_of_run(const char *name) {
+  static const char *const names[] = {"output",      "force",      "append",
+                                      "if-needed",   "checkpoint", "checkpoint-interval",
+                                      "hang-timeout"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+static uint64_t done_add(uint64_t sum, const void *data, size_t bytes) {
+  return dm_checksum_bytes(data, (int64_t)bytes, sum);
+}
+
+static uint64_t done_add_options(uint64_t sum, const dm_settings *s) {
+  const bool verbs[] = {s->gram, s->covariance, s->correlation};
+  for (int i = 0; i < dm_value_count; i++) {
+    const dm_value *v = &dm_values[i];
+    if (done_is_of_run(v->name)) continue;
+    sum = done_add(sum, v->name, strlen(v->name));
+    sum = done_add(sum, (const char *)s + v->at, v->room);
+  }
+  return done_add(sum, verbs, sizeof verbs);
+}
+
+/* What identifies INPUT, as in a journal: name, part and meaning of the dataset; bytes, time and
+ * samples of its file. */
+static dm_status done_add_input(const dm_dataset *input, uint64_t *sum) {
+  if (input->rows == 0 && !input->at.file[0]) return DM_OK; /* there is none */
+  const int64_t facts[] = {input->rows, input->cols, (int64_t)input->dtype, input->file_bytes,
+                           input->modified_ns};
+  const char *const texts[] = {input->at.dataset, input->at.part, input->meaning.text};
+  uint64_t sample = 0;
+  if (!dm_dataset_is_empty(input)) DM_TRY(dm_checksum_sample(input, &sample));
+  for (int i = 0; i < 3; i++) *sum = done_add(*sum, texts[i], strlen(texts[i]) + 1);
+  *sum = done_add(*sum, facts, sizeof facts);
+  *sum = done_add(*sum, &sample, sizeof sample);
+  return DM_OK;
+}
+
+static dm_status done_identify(const dm_settings *s, const dm_product_files *f,
+                               char text[DM_REQUEST]) {
+  static const char version[] = DM_VERSION " " DM_GIT;
+  const dm_vectors *v = &f->vectors;
+  const dm_dataset *const inputs[] = {&f->a,         &f->b,         f->has_c ? &f->c : NULL,
+                                      &v->center[0], &v->center[1], &v->scale[0],
+                                      &v->scale[1],  &v->weights};
+  uint64_t sum = done_add_options(done_add(0, version, sizeof version), s);
+  for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+    const char place = (char)i;
+    sum = done_add(sum, &place, 1);
+    if (inputs[i]) DM_TRY(done_add_input(inputs[i], &sum));
+  }
+  snprintf(text, DM_REQUEST, "%016llx", (unsigned long long)sum);
+  return DM_OK;
+}
+
+/* ---- what C is ---- */
+
+static bool done_has(const dm_attributes *list, const char *name, const char *text) {
+  const char *found = dm_attributes_find(list, name);
+  return found && strcmp(found, text) == 0;
+}
+
+/* As the exit code of that run was 0. */
+static bool done_is_verified(const dm_settings *s, const dm_attributes *list) {
+  return !s->verify || done_has(list, "verified", "PASS") ||
+         (s->allow_unchecked &&
+          (done_has(list, "verified", "PARTIAL") || done_has(list, "verified", "UNCHECKED")));
+}
+
+/* The texts beside C, none if there is no C that can be read. */
+static void done_read(const dm_settings *s, bool reduced, dm_attributes *list) {
+  dm_location at = s->output;
+  dm_dataset c = {.composite = NULL};
+  DM_FREED dm_settings *plain = NULL;
+  if (!at.dataset[0]) strcpy(at.dataset, "/c");
+  list->count = 0;
+  dm_status status = dm_buffer_table(1, &plain);
+  if (!status) status = dm_settings_defaults(plain);
+  if (!status && reduced) status = dm_request_inspect_group(plain, &at, list);
+  if (!status && !reduced) {
+    const dm_log silent = {.out = NULL, .level = DM_LOG_ERROR};
+    plain->raw = true;
+    status = dm_request_inspect_at(plain, &silent, &at, &c, list);
+  }
+  if (status) list->count = 0;
+  dm_status_free(status);
+  dm_dataset_free(&c);
+}
+
+/* The old C would be another one the next time. */
+static dm_status done_check_old(const dm_settings *s, const dm_product_files *f) {
+  if (!f->has_c || strcmp(s->old_c.file, s->output.file) != 0) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "--if-needed cannot tell whether the product was added to C"),
+                 "name another output than the old C");
+}
+
+dm_status dm_request_find_done(const dm_settings *s, const dm_log *log, dm_product_files *f) {
+  DM_FREED dm_attributes *list = NULL;
+  dm_reductions kept;
+  DM_TRY(dm_request_reductions(s, &kept));
+  dm_status status = done_identify(s, f, f->request);
+  if (status) f->request[0] = '\0'; /* the run will say what cannot be read */
+  dm_status_free(status);
+  if (!s->if_needed && !s->skip_done) return DM_OK;
+  if (s->if_needed) DM_TRY(done_check_old(s, f));
+  /* These have no attributes, or are several files or groups. */
+  if (!f->request[0] || dm_output_is_npy(&s->output) || dm_output_is_npz(&s->output) || s->grm ||
+      kept.count > 1)
+    return DM_OK;
+  DM_TRY(dm_buffer_table(1, &list));
+  done_read(s, kept.count > 0, list);
+  f->done = done_has(list, "request", f->request) && done_is_verified(s, list) &&
+            (kept.count > 0 || done_has(list, "damier_state", "complete"));
+  if (f->done) f->out = s->output;
+  if (f->done && !f->out.dataset[0]) strcpy(f->out.dataset, "/c");
+  (void)log;
+  return DM_OK;
+}

@@ -1,0 +1,23 @@
+# What killed runs leave goes; what is resumable, in use, or not damier's stays.
+damier generate A.h5 --size 3000 -qq
+kept() { damier multiply A.h5 A.h5 -o "$1" --memory host=100MiB --checkpoint-interval 0 -qq & }
+until_tile() { until [ -s "$1.journal" ] || ! kill -0 $!; do sleep 0.01; done; }
+shown() { sed -E 's/\([0-9.]+ [KMG]?i?B\)/(SIZE)/; s/bytes=[0-9]+/bytes=N/'; }
+kept C.h5
+until_tile C.h5
+damier clean --dry-run | shown
+kill -KILL $!
+wait $! 2>/dev/null
+echo 'notes' > user.part
+echo 'notes' > user.journal
+: > empty.journal
+cp A.h5 complete.part
+cp A.h5 D.h5.damier-new
+truncate -s 4096 E.h5.part
+damier clean --dry-run | shown
+damier clean -v | shown
+ls
+damier clean C.h5 --resumable | shown
+damier clean . --resumable -q | shown
+ls
+try damier clean nothing/

@@ -1,0 +1,36 @@
+# A complete C of the same inputs and options is left as it is; anything else is computed again.
+state() { stat -c %i C.h5 | grep -qx "$last" && echo left || echo made; last=$(stat -c %i C.h5); }
+once() { damier multiply A.h5 B.h5 -o C.h5 --if-needed -qq "$@"; echo "exit $?: $* $(state)"; last=$(stat -c %i C.h5); }
+make A 20 30
+make B 30 10
+last=0
+once
+once
+once --alpha 2
+once --alpha 2
+touch A.h5
+once --alpha 2
+cp B.h5 keep.h5
+make B 30 10 --seed 7 --force
+once --alpha 2
+once --alpha 2 --threads 1
+once --alpha 2 --threads 1
+once --alpha 2 --threads 1 --chunk 5x5
+damier multiply A.h5 B.h5 -o C.h5 --if-needed --alpha 2 --threads 1 --chunk 5x5 -q
+mv keep.h5 B.h5
+last=$(stat -c %i C.h5)
+ranks 2 damier multiply A.h5 B.h5 -o C.h5 --if-needed -qq
+state
+ranks 2 damier multiply A.h5 B.h5 -o C.h5 --if-needed -qq
+state
+damier multiply A.h5 B.h5 -o D.npy --if-needed -qq # without attributes: in doubt
+damier multiply A.h5 B.h5 -o D.npy --if-needed -q | said
+damier multiply 'A.h5:/A[0:5]' B.h5 -o E.h5 --if-needed -qq
+damier multiply 'A.h5:/A[5:10]' B.h5 -o E.h5 --if-needed -q | said
+damier gram A.h5 --top 3 -o F.h5 --if-needed -qq
+damier gram A.h5 --top 3 -o F.h5 --if-needed -q | said
+damier gram A.h5 --top 4 -o F.h5 --if-needed -q | said
+try damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --if-needed
+echo text > G.h5
+try damier multiply A.h5 B.h5 -o G.h5 --if-needed
+cat G.h5

@@ -1,0 +1,35 @@
+# A list of jobs: what is complete is skipped, failures are listed, parts of the list, a job that is killed, and a stop.
+make A 40 40
+make B 40 40 --seed 2
+cat > jobs.txt <<'END'
+# products of A
+multiply A.h5 B.h5 -o C1.h5
+damier gram A.h5 -o "C 2.h5"
+
+multiply A.h5 missing.h5 -o C3.h5
+cor A.h5 --alpha -o C4.h5
+multiply 'A.h5
+info A.h5
+  multiply B.h5 A.h5 -o C5.h5
+compare C1.h5 C5.h5
+END
+listed() { sed -E 's/time_s=[^ ]* //; s/residual=.*PASS/PASS/; s/ (ranks|time_s|multiply_s|tflops)=[^ ]*//g'; }
+damier run jobs.txt 2>&1 | listed
+echo "exit ${PIPESTATUS[0]}"
+ls C*.h5
+damier run jobs.txt 2>/dev/null | listed # again: only what failed
+damier run jobs.txt --jobs-of 1/3 2>/dev/null | listed
+damier run jobs.txt --jobs-of 3/3 2>/dev/null | listed
+try damier run jobs.txt --jobs-of 4/3
+try damier run missing.txt
+printf 'multiply A.h5 B.h5 -o C1.h5 --alpha 3\nmultiply A.h5 B.h5 -o C1.h5 --alpha 3 --if-needed\n' > again.txt
+damier run again.txt 2>&1 | listed # another C is replaced only if the line says so
+damier run again.txt 2>&1 | listed
+try ranks 2 damier run jobs.txt
+for i in $(seq 400); do echo "multiply A.h5 B.h5 -o D$i.h5"; done > many.txt
+damier run many.txt -qq 2>/dev/null &
+until [ -e D3.h5 ]; do sleep 0.01; done
+kill -TERM $!
+wait $!
+echo "stopped: exit $?"
+ls D*.part D*.journal 2>/dev/null || echo 'nothing left'
