@@ -16,7 +16,7 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config libhdf5-dev
 test_packages=(libcmocka-dev python3 python3-numpy python3-h5py python3-jsonschema hdf5-tools procps)
 long_packages=(strace g++ gfortran mypy hdf5-filter-plugin python3-hdf5plugin python3-pip python3-setuptools python3-venv
   python3-wheel
-  octave r-base-core r-bioc-delayedarray r-bioc-hdf5array r-cran-jsonlite
+  make octave r-base-core r-bioc-delayedarray r-bioc-hdf5array r-cran-jsonlite
   python3-pandas python3-scipy python3-xarray python3-dask python3-zarr python3-tqdm) # whose arrays the package takes
 lint_packages=(shellcheck clang-format mandoc doxygen)
 cluster_packages=(iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
