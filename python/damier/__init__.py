@@ -103,7 +103,7 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     :class:`BlockCyclic` around an array state another distribution.  The call is collective, with the same options on all ranks.
 
     If ``a`` and ``b`` are in GPU memory, as torch and CuPy have them, the result is, too, and an array of the same
-    package; otherwise it is one of NumPy.  Tensors of torch that require gradients get them; the result is a tensor then.
+    package; of tensors of torch in host memory it is a tensor, otherwise an array of NumPy.  Tensors that require gradients get them.
 
     If ``out`` is a location, the record is returned.  ``progress`` is a function of the work that is done and of all, or True: a
     bar.  Without it the package keeps what a call has opened for the next one

@@ -17,7 +17,7 @@ from ._agreement import agree, attempt, told
 from ._alike import Alike
 from ._compiler import uncompiled
 from ._arrays import Reading, as_matrix, overlap, same_places
-from ._device import DeviceArray, empty_beside, repeated
+from ._device import DeviceArray, as_given, empty_beside, repeated, transposed
 from ._errors import Error, FitError, UncheckedError, UsageError
 from ._gradients import detached, needs, refuse
 from ._handle import Handle
@@ -211,11 +211,15 @@ class Context(Handle):
             return alike[0]
         a, b = self._found(a, "a"), self._found(b, "b")
         if any(len(_shape_of(x)) > 2 for x in (a, b)):
-            return self._batch(a, b, out, c)
+            return self._as_given(self._batch(a, b, out, c), out, a, b)
         result, stated = self._product(a, b, out, c)
         if stated is not None and c is None and (out is not None or self.comm is None):
             self._alike["matmul",] = Alike([a, b, out], result, stated)
-        return result
+        return self._as_given(result, out, a, b)
+
+    def _as_given(self, result: Any, out: Any, *given: Any) -> Any:
+        """A new RESULT in the package of GIVEN."""
+        return result if out is not None or self.comm is not None else as_given(result, *given)
 
     def _to_file(self, function: Any, operands: list[Operand], out: Any, c: Any = None) -> Record:
         """Writes the product of OPERANDS, of which some are in memory, to OUT; C: the old one, in a file or in memory."""
@@ -256,7 +260,7 @@ class Context(Handle):
             raise UsageError("a batch is not divided over the ranks of a comm",
                              hint="leave out comm: each rank then multiplies the matrices that it passes")
         if set(self._ops.values()) != {"n"} and not all(stored):
-            raise UsageError("op_a and op_b do not apply to a batch", hint="numpy.swapaxes(a, -1, -2) transposes its matrices")
+            return self._batch_of_transposed(a, b, out, c)
         shapes = [_shape_of(x) for x in (a, b)]
         if any(isinstance(x, Matrix) for x in (a, b)):
             raise UsageError("a batch takes arrays and datasets, not those of a distribution")
@@ -287,6 +291,21 @@ class Context(Handle):
         if batch > 1 and not any(stored) and stated is not None and c is None and all(s[:-2] == leads for s in shapes):
             self._alike["matmul",] = Alike([a.array, b.array, out], result, stated, batch)
         return result
+
+    def _batch_of_transposed(self, a: Any, b: Any, out: Any, c: Any) -> Any:
+        """A batch whose matrices are transposed by views, as the library takes those of a batch in memory as they are."""
+        ops = self._ops
+        a, b = (x if ops[name] == "n" else transposed(x, name, ops[name] == "c") for x, name in ((a, "a"), (b, "b")))
+        try:
+            self._ops = {"a": "n", "b": "n"}
+            for name in "ab":
+                self._set(f"op-{name}", "n")
+            return self._batch(a, b, out, c)
+        finally:
+            self._ops = ops
+            self._alike.pop(("matmul",), None)
+            for name, op in ops.items():
+                self._set(f"op-{name}", op)
 
     def _leads(self, shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, int, int]]:
         """The leading dimensions of the product, and m, k and n."""
@@ -379,7 +398,7 @@ class Context(Handle):
         stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
             self._alike[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
-        return result.matrix.array
+        return self._as_given(result.matrix.array, out, x)
 
     @_alone
     def components(self, product: str, x: Any, count: int, out: Any, of: str) -> Any:
@@ -419,7 +438,7 @@ class Context(Handle):
         result, _ = self._result(operands, out, None, self._beta, (m, n), False)
         if m > 0 and n > 0:
             self._multiply(call, [*operands, result])
-        return result.matrix.array
+        return self._as_given(result.matrix.array, out, x, y)
 
     @_alone
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:

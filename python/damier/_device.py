@@ -105,6 +105,18 @@ def repeated(array: Any, shape: tuple[int, ...], name: str) -> Any:
     return package.broadcast_to(array, shape)
 
 
+def transposed(array: Any, name: str, conjugated: bool) -> Any:
+    """A view of ARRAY whose matrices are transposed; a copy if complex numbers are CONJUGATED, too."""
+    if not hasattr(array, "swapaxes"):
+        raise UsageError(f"{name} is a batch in a file, which is not transposed beside an array",
+                         hint="read it, or leave both in files, where op_a and op_b transpose them")
+    turned = array.swapaxes(-1, -2)
+    if not conjugated or "complex" not in str(turned.dtype):
+        return turned
+    turned = turned.conj()
+    return turned.resolve_conj() if hasattr(turned, "resolve_conj") else turned
+
+
 def _workable(array: Any) -> Any:
     """ARRAY, or its memory as an array of a package that can copy it; None: none is loaded."""
     if hasattr(array, "contiguous") or hasattr(_package_of(array), "ascontiguousarray"):
@@ -163,6 +175,15 @@ def empty_beside(array: Any, shape: tuple[int, int], type_: str) -> Any:
         with array.device:
             return package.empty(shape, dtype)
     return None
+
+
+def as_given(made: Any, *given: Any) -> Any:
+    """MADE, an array of NumPy, as a tensor of torch in the same memory, if all that was GIVEN are tensors in host memory."""
+    torch = sys.modules.get("torch")
+    if torch is None or type(made) is not np.ndarray:
+        return made
+    tensors = all(isinstance(x, torch.Tensor) and x.device.type == "cpu" for x in given)
+    return moved_beside(given[0], made) if tensors else made
 
 
 def moved_beside(array: Any, numbers: Any) -> Any:

@@ -211,7 +211,11 @@ class Newcomers(unittest.TestCase):
 
     def test_33_tensors(self):
         torch = self.needs("torch")
-        self.same(damier.matmul(torch.from_numpy(self.a), torch.from_numpy(self.b)), self.a @ self.b)
+        a, b = torch.from_numpy(self.a), torch.from_numpy(self.b)
+        for found, wanted in ((damier.matmul(a, b), a @ b), (damier.matmul(a, b[:, 0]), a @ b[:, 0]), (damier.gram(a), a.mT @ a),
+                              (damier.cov(a), torch.cov(a.mT)), (damier.matmul(a[None], b), (a @ b)[None])):
+            torch.testing.assert_close(found, wanted)
+        self.assertIsInstance(damier.matmul(a, self.b), np.ndarray)
 
     def test_34_a_layer(self):
         torch = self.needs("torch")
@@ -220,8 +224,15 @@ class Newcomers(unittest.TestCase):
         self.same(weights.grad, np.repeat(self.a.sum(0)[:, None], 5, 1))
 
     def test_35_a_batch_of_transposed_matrices(self):
-        x = np.random.default_rng(7).standard_normal((3, 4, 5))
-        self.says("numpy.swapaxes(a, -1, -2)", lambda: damier.matmul(x, x, op_b="t"))
+        rng = np.random.default_rng(7)
+        q, k, s = rng.standard_normal((3, 4, 5)) + 1j, rng.standard_normal((3, 6, 5)) - 2j, rng.standard_normal((4, 6, 6))
+        turn = lambda x: x.swapaxes(-1, -2)
+        with damier.Context(op_b="t") as context:
+            for _ in range(2):
+                self.same(damier.matmul(q, k, op_b="c"), q @ turn(k).conj())
+                self.same(damier.matmul(turn(q), k[0], op_a="t", op_b="t"), q @ k[0].T)
+                for first, second in ((s, s), (s, turn(s)), (s[0], s[1])):
+                    self.same(context.matmul(first, second), first @ turn(second))
 
     # ---- jobs ----
 
