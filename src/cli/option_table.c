@@ -115,7 +115,7 @@ const dm_option dm_cli_options[] = {
     {"force", 0, NULL, MULTIPLY | OPTION_FACTORS | GENERATE, DM_GROUP_FILES, NULL,
      "replace an existing output if it holds only that dataset", .flags_only = true, .usual = MULTIPLY | OPTION_FACTORS | GENERATE},
     {"append", 0, NULL, MULTIPLY, DM_GROUP_FILES, NULL,
-     "add C to an existing file as a new dataset; the file may hold A and B", .flags_only = true, .usual = MULTIPLY},
+     "add C to an existing file as a new dataset, or with --force in place of one; the file may hold A and B, and is copied", .flags_only = true, .usual = MULTIPLY},
     {"chunk", 0, "RxC", STORING, DM_GROUP_FILES, "contiguous",
      "store the output in chunks of R rows and C columns", .usual = TIMES | DM_VERB_GRAM | GENERATE},
     {"deflate", 0, "1..9", STORING, DM_GROUP_FILES, NULL,

@@ -151,8 +151,9 @@ dm_status dm_output_part(const dm_output_file *file, dm_dataset *dataset);
  * ---- */
 
 /* Before any work, for FORM with an existing file: checks that AT's file is HDF5 and has no object
- * of that name; stores its identity in FORM. DM_E_USAGE or DM_E_INPUT otherwise. Forks. */
-dm_status dm_recast_check(const dm_location *at, dm_output_form *form);
+ * of that name, or, with FORCE, a dataset that has no other name and that nothing is known to refer
+ * to; stores its identity in FORM. DM_E_USAGE or DM_E_INPUT otherwise. Forks. */
+dm_status dm_recast_check(const dm_location *at, bool force, dm_output_form *form);
 
 /* DM_E_FIT: there is no room for the new file besides FILE, whose space is already reserved. */
 dm_status dm_recast_room(const dm_output_file *file, const dm_output_form *form);

@@ -31,6 +31,18 @@ static dm_status check_inputs(const dm_location *at, const struct stat *info,
   return DM_OK;
 }
 
+/* After an interruption the same command would compute from what it has replaced. */
+static dm_status check_replaced(const dm_location *at, const struct stat *info,
+                                const dm_dataset *const *inputs, int count) {
+  for (int i = 0; i < count; i++)
+    if (is_file_of(info, inputs[i]) &&
+        (inputs[i]->composite || strcmp(inputs[i]->at.dataset, at->dataset) == 0))
+      return dm_hint(
+          dm_fail_at(DM_E_USAGE, at, "the dataset is also an input, or may be part of one"),
+          "nothing was touched; name another dataset");
+  return DM_OK;
+}
+
 static dm_status check_directory(const dm_location *at) {
   char directory[DM_PATH];
   struct stat info;
@@ -104,7 +116,10 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
   if (S_ISDIR(info->st_mode)) return is_directory(at);
   if (!S_ISREG(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is not a regular file");
   if (appended || force) DM_TRY(check_sticky(at, info));
-  if (appended) return dm_recast_check(at, appended);
+  if (appended) {
+    DM_TRY(dm_recast_check(at, force, appended));
+    return appended->replaces ? check_replaced(at, info, inputs, count) : DM_OK;
+  }
   DM_TRY(check_inputs(at, info, inputs, count));
   if (!force)
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file exists"), "--force replaces it%s%s",
@@ -181,6 +196,8 @@ static dm_status check_output_place(const dm_location *at, bool force,
     status = check_existing(at, &info, force, inputs, count, appended);
   else if (errno != ENOENT && errno != ENOTDIR)
     status = dm_fail_at(DM_E_IO, at, "%s", strerror(errno));
+  if (!status && appended && appended->replaces && replaced)
+    status = check_replaced(at, &info, &replaced, 1);
   if (!status) status = check_directory(at);
   return status ? status : check_part(at, inputs, count, replaced);
 }

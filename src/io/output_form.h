@@ -13,6 +13,7 @@ typedef struct dm_output_form {
   dm_leads leads;      /* C's leading dimensions, in each of which a chunk has one index */
   bool npy;            /* a NumPy file instead of HDF5 */
   dm_dataset existing; /* the file that C is added to; no file name: none */
+  bool replaces;       /* a dataset of C's name, which that file has */
 } dm_output_form;
 
 bool dm_output_is_chunked(const dm_output_form *form);

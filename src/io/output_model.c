@@ -267,7 +267,11 @@ void dm_output_form_text(const dm_output_form *form, char *text, int64_t size) {
   if (form->deflate > 0) snprintf(level, sizeof level, ", deflate %d", form->deflate);
   if (form->zstd > 0) snprintf(level, sizeof level, ", zstd %d", form->zstd);
   if (!dm_output_is_chunked(form))
-    snprintf(text, (size_t)size, "contiguous%s", form->npy ? " in a file of NumPy" : "");
+    snprintf(text, (size_t)size, "contiguous%s",
+             form->npy                   ? " in a file of NumPy"
+             : form->replaces            ? ", in a copy of the file, in place of its dataset"
+             : form->existing.at.file[0] ? ", in a copy of the file"
+                                         : "");
   else
     snprintf(text, (size_t)size, "chunked %lld x %lld%s%s", (long long)form->chunk_rows,
              (long long)form->chunk_cols, form->shuffle ? ", shuffle" : "", level);

@@ -21,11 +21,42 @@ enum { OUTPUT_RECAST_PIECE = 1 << 24, OUTPUT_RECAST_HEAD_BYTES = 1 << 20 };
 
 /* ---- before the work ---- */
 
-/* A dm_child_work: checks each component of the dataset's path without following links. */
-static dm_status check_place(const void *location, void *nothing) {
-  const dm_location *at = location;
+/* What dm_recast_check asks a child. */
+typedef struct recast_question {
+  dm_location at;
+  bool force;
+} recast_question;
+
+/* The dataset at AT, of which OBJECT tells: whether all else in FILE stays as it is without it. */
+static dm_status recast_may_go(const dm_location *at, hid_t file, const H5O_info_t *object) {
+  static const char *const ties[] = {"CLASS", "REFERENCE_LIST", "DIMENSION_LIST"};
+  if (object->type != H5O_TYPE_DATASET)
+    return dm_fail_at(DM_E_USAGE, at, "exists in the file and is no dataset; nothing was touched");
+  if (object->rc > 1)
+    return dm_hint(dm_fail_at(DM_E_USAGE, at, "the dataset has other names (hard links)"),
+                   "nothing was touched; they would keep the old numbers: name another dataset");
+  DM_H5_HELD hid_t set = H5Dopen2(file, at->dataset, H5P_DEFAULT);
+  if (set < 0) return dm_h5_fail(DM_E_INPUT, at, "the dataset cannot be opened");
+  for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++) {
+    bool has;
+    DM_TRY(dm_h5_has_attribute(at, set, ties[i], &has));
+    if (has)
+      return dm_hint(dm_fail_at(DM_E_USAGE, at,
+                                "the dataset has or is a dimension scale (its attribute '%s'), "
+                                "which others refer to",
+                                ties[i]),
+                     "nothing was touched; name another dataset");
+  }
+  return DM_OK;
+}
+
+/* A dm_child_work: checks each component of the dataset's path without following links. *REPLACES:
+ * a dataset is there. */
+static dm_status check_place(const void *question, void *replaces) {
+  const recast_question *asked = question;
+  const dm_location *at = &asked->at;
   hid_t file;
-  *(char *)nothing = 0;
+  *(char *)replaces = 0;
   DM_TRY(dm_h5_start(false));
   DM_TRY(dm_h5_open_file(at, &file));
   char path[DM_PATH];
@@ -44,15 +75,22 @@ static dm_status check_place(const void *location, void *nothing) {
     const bool group = object.type == H5O_TYPE_GROUP;
     if (at->dataset[end] == '/' && !group)
       return dm_fail_at(DM_E_USAGE, at, "'%.300s' is not a group of the file", path);
+    if (at->dataset[end] == '\0' && asked->force) {
+      *(char *)replaces = 1;
+      return recast_may_go(at, file, &object);
+    }
   }
   return dm_hint(dm_fail_at(DM_E_USAGE, at, "already exists in the file"),
-                 "nothing was touched; name another dataset: -o FILE.h5:/name");
+                 "nothing was touched; name another dataset: -o FILE.h5:/name; --force replaces "
+                 "this one");
 }
 
-dm_status dm_recast_check(const dm_location *at, dm_output_form *form) {
-  char nothing = 0;
+dm_status dm_recast_check(const dm_location *at, bool force, dm_output_form *form) {
+  char replaces = 0;
   struct stat info;
-  DM_TRY(dm_child_run(at, check_place, at, &nothing, sizeof nothing));
+  const recast_question question = {*at, force};
+  DM_TRY(dm_child_run(at, check_place, &question, &replaces, sizeof replaces));
+  form->replaces = force && replaces != 0;
   if (stat(at->file, &info) < 0) return dm_file_failed(at, at->file, "examined");
   if (info.st_nlink > 1)
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "the file has other names (hard links)"),
@@ -99,7 +137,14 @@ static dm_status output_copy(const dm_output_file *made, int from, int64_t at, i
   return DM_OK;
 }
 
-static dm_status output_add_dataset(dm_output_file *made) {
+/* The space of the dataset that is replaced is free for the new one. */
+static dm_status recast_add(hid_t h5, dm_output_file *made, bool replaces) {
+  if (replaces && H5Ldelete(h5, made->at.dataset, H5P_DEFAULT) < 0)
+    return dm_h5_fail(DM_E_IO, &made->at, "the old dataset cannot be removed from the copy");
+  return dm_output_add(h5, made, NULL);
+}
+
+static dm_status output_add_dataset(dm_output_file *made, bool replaces) {
   DM_H5_ALONE;
   char path[DM_DESCRIPTOR];
   DM_TRY(dm_h5_start(false));
@@ -107,7 +152,7 @@ static dm_status output_add_dataset(dm_output_file *made) {
   DM_H5_HELD hid_t access = dm_h5_unlocked();
   if (access >= 0) h5 = H5Fopen(dm_output_by_descriptor(made->made, path), H5F_ACC_RDWR, access);
   dm_status status = h5 < 0 ? dm_h5_fail(DM_E_IO, &made->at, "its copy cannot be opened")
-                            : dm_output_add(h5, made, NULL);
+                            : recast_add(h5, made, replaces);
   if (h5 >= 0 && H5Fclose(h5) < 0 && !status)
     status = dm_h5_fail(DM_E_IO, &made->at, "its copy cannot be closed");
   return status;
@@ -120,7 +165,7 @@ static dm_status copy_existing(dm_output_file *made, const dm_output_form *form,
   DM_TRY(dm_output_lock(&made->at, made->at.file, *held, LOCK_SH));
   DM_TRY(dm_recast_unchanged(made, form));
   DM_TRY(output_copy(made, *held, 0, 0, form->existing.file_bytes, NULL, keepalive));
-  return output_add_dataset(made);
+  return output_add_dataset(made, form->replaces);
 }
 
 static dm_status output_begin(dm_output_file *made, const dm_output_form *form,

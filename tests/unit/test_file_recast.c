@@ -24,7 +24,7 @@ static setting begin(const char *folder) {
                       &(dm_output_completion){.provenance = &(dm_attributes){0}, .force = true},
                       NULL, &named));
   dm_output_release(&first);
-  ok(dm_recast_check(&s.added, &s.form));
+  ok(dm_recast_check(&s.added, false, &s.form));
   s.part = contiguous(&s.added, DM_F32, s.data);
   return s;
 }
@@ -58,7 +58,7 @@ TEST(test_added) {
   dm_output_release(&s.made);
   close(s.held);
   assert_int_equal(inspected(&s.added).cols, COLS);
-  fails(dm_recast_check(&s.added, &s.form), DM_E_USAGE, "already exists in the file");
+  fails(dm_recast_check(&s.added, false, &s.form), DM_E_USAGE, "already exists in the file");
   end(&s);
 }
 

@@ -41,6 +41,26 @@ with h5py.File("all.h5") as new, h5py.File("before.h5") as old:
     print(new["g/C"].attrs["damier_state"], new["g/C"].attrs["verified"])
 EOF
 
+# One dataset is replaced; all else in the file stays.
+cp all.h5 before.h5
+damier multiply all.h5:/A all.h5:/B -o all.h5:/g/C --append --force --alpha 3 -v | grep -E '^ *C '
+damier multiply all.h5:/A all.h5:/B -o all.h5:/g/C --append --if-needed --alpha 3 -q 2>/dev/null | grep -o 'PASS$' # A's file has changed
+judge all.h5:A all.h5:B all.h5:g/C --alpha 3
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/B --append --force
+try damier multiply all.h5:/A all.h5:/B --c all.h5:/g/C --beta 1 -o all.h5:/g/C --append --force
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/g --append --force
+"$PYTHON" - <<'EOF'
+import h5py
+
+with h5py.File("all.h5", "a") as new, h5py.File("before.h5") as old:
+    print(all((new[n][...] == old[n][...]).all() for n in ("A", "B", "g/precious", "packed", "new/D")), new["g"].attrs["note"])
+    print(abs(new["g/C"][...] - 3 * old["g/C"][...]).max() < 1e-9)
+    new["also"] = new["g/C"]
+    new["new/D"].make_scale("x")
+EOF
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/also --append --force
+try damier multiply all.h5:/A all.h5:/B -o all.h5:/new/D --append --force
+
 damier generate A.npy --rows 30 --cols 40 --type f32 -q >/dev/null
 damier generate B.h5 --rows 40 --cols 20 --type f32 -q >/dev/null
 damier multiply A.npy B.h5 -o C.npy -q | grep -o 'PASS$'
