@@ -4,9 +4,9 @@
 # file OUT, or, if DIM is NULL, the arrays that were kept.
 # QUIET: what the message says of a C whose verification left out what needs none. NAMES: what the library's A and B are here.
 call_library <- function(verb, x, y, of_rows, dim, is_complex, out, options, quiet = "as expected", names = c("y", "x")) {
-  gpus <- if (is.null(options[["gpus"]])) 1L else suppressWarnings(as.integer(options[["gpus"]]))
-  if (is.na(gpus)) gpus <- 1L  # a list, or none, as the option takes them
-  if (gpus > 1) options[["gpus"]] <- NULL
+  gpus <- gpus_of(options[["gpus"]])
+  if (gpus == 0) options[["backend"]] <- "cpu"
+  options[["gpus"]] <- NULL
   if (is.null(out) && !is.null(dim)) out <- new_matrix(dim, is_complex)
   answer <- .Call(C_product, verb, x[[1]], if (!is.null(y)) y[[1]], of_rows, out, options, gpus)
   if (answer$code == 0L && !nzchar(answer$warnings)) return(answer$value)
@@ -16,6 +16,14 @@ call_library <- function(verb, x, y, of_rows, dim, is_complex, out, options, qui
   if (answer$code == 10L && !grepl(quiet, answer$message, fixed = TRUE)) warn(answer$message)
   tell(answer$warnings)
   answer$value
+}
+
+# How many GPUs a context is opened with; 0: none.
+gpus_of <- function(text) {
+  if (is.null(text)) return(1L)
+  if (text %in% c("none", "0", "no")) return(0L)
+  if (!grepl("^[1-9][0-9]*$", text)) refuse(paste0("gpus is a number or \"none\", and not ", text), "CUDA_VISIBLE_DEVICES selects GPUs")
+  as.integer(text)
 }
 
 # What C makes a matrix of DIM by, whose transpose the library sees.

@@ -27,10 +27,11 @@ statistics <- function(verb, x, y, use, output, options) {
   named(as_in_r(found, verb, x, y, length(operands) == 1, use), transposed(x), y)
 }
 
-# NA, if the library refused a matrix for which USE wants that; else its error again.
+# NA, if the library refused a matrix whose covariances are NA in R; else its error again.
 without_observations <- function(refusal, use, dim) {
   message <- sub("\n  hint: .*", "", conditionMessage(refusal))
-  if (use == "na.or.complete" && grepl("complete", conditionMessage(refusal), fixed = TRUE)) return(matrix(NA_real_, dim[[1]], dim[[2]]))
+  none <- use == "na.or.complete" && grepl("complete", message, fixed = TRUE)
+  if (none || grepl("1 term cannot be divided by n-1", message, fixed = TRUE)) return(matrix(NA_real_, dim[[1]], dim[[2]]))
   refuse(message, if (use == "all.obs") "use = \"complete.obs\" leaves out rows with missing values" else refusal$hint, "input", 3L)
 }
 

@@ -26,6 +26,7 @@ for (use in c("everything", "complete.obs", "pairwise.complete.obs", "na.or.comp
 }
 stopifnot(inherits(tryCatch(dm_cov(holes, use = "all.obs"), error = identity), "damier_input"))
 same(dm_cov(holes * NA, use = "na.or.complete"), cov(holes * NA, use = "na.or.complete"))
+same(dm_cov(y[1, , drop = FALSE]), cov(y[1, , drop = FALSE]))
 
 # a constant column: NA, a warning, and 1 on the diagonal but with pairwise
 constant <- cbind(y, D = 3)
