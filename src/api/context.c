@@ -208,16 +208,16 @@ static dm_status open_team(int gpus, damier_context **context) {
   if (!c->led) return dm_fail(DM_E_FIT, "no memory for a context");
   c->led[0] = c;
   for (int r = 1; r < gpus; r++) DM_TRY(new_context(&c->led[r]));
-  DM_TRY(dm_followers_new(gpus, &c->followers));
+  DM_TRY(dm_workers_new(gpus, &c->workers));
   *context = c;
   return dm_lead(&(dm_led_call){.leader = c, .work = start_here, .worlds = worlds});
 }
 
 static void close_all(damier_context *context) {
-  dm_followers *followers = context->followers;
+  dm_workers *workers = context->workers;
   damier_context **led = context->led;
   dm_status_free(dm_lead(&(dm_led_call){.leader = context, .work = close_here}));
-  dm_followers_free(followers);
+  dm_workers_free(workers);
   free(led);
 }
 
@@ -516,7 +516,7 @@ static dm_status carry_out(damier_context *context, const dm_stated *stated) {
   return status;
 }
 
-/* A follower has the options of its leader. */
+/* A worker has the options of its leader. */
 static void take_settings(damier_context *context, const damier_context *leader) {
   if (context == leader) return;
   context->settings = leader->settings;
@@ -551,7 +551,7 @@ static dm_status check_parts(const damier_context *context, const damier_matrix 
       "state the part of each GPU, or pass host memory");
 }
 
-/* Before followers learn of the call. */
+/* Before workers learn of the call. */
 static dm_status check_all_parts(const damier_context *context, const dm_stated *stated) {
   static const char *const names[] = {"A", "B", "C", "the old C"};
   const damier_matrix *const all[] = {stated->a, stated->b, stated->c,
@@ -575,7 +575,7 @@ static int call_all(damier_context *context, dm_led_call call, damier_error *err
   context_visit v;
   dm_status status = enter(&v, context);
   call.leader = context;
-  if (!status && context->followers && call.stated) status = check_all_parts(context, call.stated);
+  if (!status && context->workers && call.stated) status = check_all_parts(context, call.stated);
   if (!status) status = dm_lead(&call);
   return context_leave(&v, status, error);
 }

@@ -20,13 +20,13 @@
  *
  * Each is a thread, which carries out the calls of the thread that owns the context, rank 0. */
 
-typedef struct dm_followers dm_followers;
+typedef struct dm_workers dm_workers;
 
 /* Starts threads for ranks 1 to RANKS - 1. DM_E_FIT: not enough threads. */
-dm_status dm_followers_new(int ranks, dm_followers **followers);
+dm_status dm_workers_new(int ranks, dm_workers **workers);
 
 /* Ends the threads, which must be idle; NULL is allowed. */
-void dm_followers_free(dm_followers *followers);
+void dm_workers_free(dm_workers *workers);
 
 /* A product as stated by the caller. */
 typedef struct dm_stated {
@@ -71,7 +71,7 @@ struct damier_context {
   atomic_flag busy;         /* a call is running */
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
-  dm_followers *followers;             /* of rank 0, if this process has several ranks; else NULL */
+  dm_workers *workers;                 /* of rank 0, if this process has several ranks; else NULL */
   damier_context **led;                /* all contexts, by rank */
   dm_in_place in_place;                /* reused from product to product */
   dm_known_links links;                /* the same */
@@ -109,7 +109,7 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
 dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record);
 dm_status dm_api_product_plan(dm_api_product *product, dm_record *record);
 
-/* ---- calls of a context that has several GPUs in one process, by rank 0 and its followers ----
+/* ---- calls of a context that has several GPUs in one process, by rank 0 and its workers ----
  * */
 
 /* A collective call. WORK is what each rank does, with its own context. */
@@ -120,10 +120,10 @@ typedef struct dm_led_call {
   const damier_matrix *const *files; /* A, B and C to verify */
   const char *location;              /* to describe */
   dm_comm **worlds;                  /* to start in, by rank */
-  damier_context **led;              /* set by dm_lead; NULL: there are no followers */
+  damier_context **led;              /* set by dm_lead; NULL: there are no workers */
 } dm_led_call;
 
-/* Rank 0 and its followers, if it has any, do the work; returns rank 0's status. */
+/* Rank 0 and its workers, if it has any, do the work; returns rank 0's status. */
 dm_status dm_lead(dm_led_call *call);
 
 /* What RANK has of M: its part, or, without parts, all of it on rank 0. */

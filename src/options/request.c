@@ -60,120 +60,6 @@ dm_engine dm_request_engine(const dm_settings *s) {
   };
 }
 
-static const double forever = 1e9; /* seconds */
-
-/* The features of files that the settings allow; DM_E_USAGE if they contradict each other. */
-static dm_status trust_of(const dm_settings *s, dm_trust *trust) {
-  *trust = (dm_trust){.external = s->external,
-                      .virtual = s->virtual,
-                      .filters = s->filters,
-                      .no_data = s->no_data,
-                      .swmr = s->swmr,
-                      .raw = s->raw,
-                      .missing = (dm_missing)s->missing,
-                      .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
-                      .batch = true,
-                      .by_columns = s->stack != 0,
-                      .replaced = s->append ? NULL : s->output.file,
-                      .vectors = s->as_column ? DM_AS_COLUMN
-                                 : s->as_row  ? DM_AS_ROW
-                                              : DM_NO_VECTOR};
-  return s->as_column && s->as_row
-             ? dm_hint(dm_fail(DM_E_USAGE, "--as-column and --as-row cannot be combined"),
-                       "--op-a t and --op-b t read a column as a row")
-             : DM_OK;
-}
-
-/* Which values of a factor are missing is the user's to say; where means are taken, NaN is found
- * without being looked for. */
-static bool searches_nan(const dm_settings *s) {
-  const bool looks = s->missing == (int)DM_MISSING_ZERO ||
-                     (s->missing == (int)DM_MISSING_REFUSED && !s->center_x && !s->scale_x);
-  return looks && (s->covariance || dm_given(s, "missing"));
-}
-
-static void state_missing(const dm_settings *s, dm_trust *trust) {
-  trust->nan = searches_nan(s);
-  memcpy(trust->missing_value, s->missing_value, sizeof trust->missing_value);
-}
-
-static void warn_of_meaning(const dm_log *log, const dm_dataset *dataset) {
-  char name[DM_NAME];
-  if (dataset->meaning.warning[0])
-    dm_log_line(log, DM_LOG_WARNING, "%s: %s", dm_location_name(&dataset->at, name),
-                dataset->meaning.warning);
-}
-
-static dm_status request_inspect(const dm_settings *s, const dm_log *log,
-                                 const dm_location *location, bool is_factor, dm_dataset *dataset,
-                                 dm_attributes *provenance) {
-  dm_trust trust;
-  DM_TRY(trust_of(s, &trust));
-  if (is_factor)
-    state_missing(s, &trust);
-  else if (trust.missing != DM_MISSING_NAN && trust.missing != DM_MISSING_ZERO)
-    trust.missing = DM_MISSING_REFUSED; /* no means are taken of an old C, nor of vectors */
-  trust.row_axes = location->row_axes;
-  trust.complex_axis = location->complex_axis;
-  trust.fold = location->fold;
-  DM_TRY(dm_file_inspect(location, &trust, dataset, provenance));
-  char text[256], name[DM_NAME], shape[DM_SHAPE_TEXT];
-  if (strlen(dm_location_name(&dataset->at, name)) >= DM_ATTRIBUTE_TEXT)
-    return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", name,
-                   DM_ATTRIBUTE_TEXT - 1);
-  dm_dataset_describe(dataset, text, sizeof text);
-  dm_log_line(log, DM_LOG_DETAIL, "%s: %s %s, %s", dm_location_name(&dataset->at, name),
-              dm_dataset_text(dataset, shape), dm_dtype_name(dataset->dtype), text);
-  warn_of_meaning(log, dataset);
-  return DM_OK;
-}
-
-dm_status dm_request_state_missing(const dm_settings *s, const dm_log *log, dm_dataset *dataset) {
-  dm_trust trust;
-  DM_TRY(trust_of(s, &trust));
-  state_missing(s, &trust);
-  dataset->meaning = (dm_meaning){.missing = trust.missing};
-  DM_TRY(dm_examine_stated(&trust, dataset));
-  warn_of_meaning(log, dataset);
-  return DM_OK;
-}
-
-dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
-                                const dm_location *location, dm_dataset *dataset,
-                                dm_attributes *provenance) {
-  return request_inspect(s, log, location, false, dataset, provenance);
-}
-
-dm_status dm_request_inspect_group(const dm_settings *s, const dm_location *at,
-                                   dm_attributes *attributes) {
-  dm_trust trust;
-  DM_TRY(trust_of(s, &trust));
-  return dm_group_inspect(at, trust.patience, attributes);
-}
-
-static dm_complex_axis complex_axis_of(const dm_settings *s, int x) {
-  const int own = s->complex_axes[x];
-  return (dm_complex_axis)(own != (int)DM_COMPLEX_AUTO ? own : s->complex_axis);
-}
-
-dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, const char *operand,
-                                    int x, dm_dataset *dataset) {
-  dm_location location;
-  double number;
-  DM_TRY(dm_value_location(operand, &location));
-  if (dm_given(s, x == 0 ? "shape-a" : "shape-b") && dm_given(s, x == 0 ? "packed-a" : "packed-b"))
-    return dm_fail(DM_E_USAGE, "--shape-%c and --packed-%c cannot be combined", "ab"[x], "ab"[x]);
-  location.row_axes = s->row_axes[x];
-  location.complex_axis = complex_axis_of(s, x);
-  location.fold = s->fold[x];
-  dm_status status = request_inspect(s, log, &location, true, dataset, NULL);
-  if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
-    return dm_hint(status,
-                   "operands are files; --alpha %s multiplies the product of two matrices by %s",
-                   operand, operand);
-  return status;
-}
-
 dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
                                       const char *const operands[2], dm_product_files *f,
                                       dm_problem *problem) {
@@ -483,7 +369,7 @@ static dm_status request_describe(const dm_settings *s, const dm_log *log, const
 static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm_location *at,
                                dm_listing *listing, dm_record *record, bool *found) {
   dm_trust trust;
-  DM_TRY(trust_of(s, &trust));
+  DM_TRY(dm_request_trust(s, &trust));
   DM_TRY(dm_file_list(at, &trust, listing));
   int64_t good = 0, which = 0;
   for (int64_t i = listing->count - 1; i >= 0; i--) {

@@ -66,6 +66,9 @@ dm_status dm_request_inspect_factor(const dm_settings *settings, const dm_log *l
 dm_status dm_request_state_missing(const dm_settings *settings, const dm_log *log,
                                    dm_dataset *dataset);
 
+/* How untrusted files are read, as SETTINGS state. DM_E_USAGE: what is stated does not fit. */
+dm_status dm_request_trust(const dm_settings *settings, dm_trust *trust);
+
 /* The same for another dataset, of whose values none is missing unless its attributes say so.
  * PROVENANCE may be NULL. */
 dm_status dm_request_inspect_at(const dm_settings *settings, const dm_log *log,

@@ -205,7 +205,7 @@ static dm_status set_mode(dm_in_place *kept, const dm_in_place_product *p) {
 }
 
 static void close_places(dm_in_place_places *places) {
-  dm_arrangement_close(&places->arranged);
+  dm_layout_choice_close(&places->arranged);
   for (int x = 0; x < 3; x++) dm_distributed_close(&places->matrix[x]);
   *places = (dm_in_place_places){.open = false};
 }
@@ -261,12 +261,12 @@ static void set_extents(const dm_in_place_product *p, const dm_distributed used[
 
 /* Of several ranks. */
 static dm_status in_place_arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
-  p->places->arranged = (dm_arrangement){.space = &kept->workspace,
-                                         .run = p->run,
-                                         .backend = p->backend,
-                                         .transport = p->multiply->engine.transport,
-                                         .callers = p->places->matrix};
-  return dm_arrangement_open(&p->places->arranged, &p->whole, p->outcome->problem.reads_c, fits);
+  p->places->arranged = (dm_layout_choice){.space = &kept->workspace,
+                                           .run = p->run,
+                                           .backend = p->backend,
+                                           .transport = p->multiply->engine.transport,
+                                           .callers = p->places->matrix};
+  return dm_layout_choice_open(&p->places->arranged, &p->whole, p->outcome->problem.reads_c, fits);
 }
 
 /* A line may be seen either way. */
@@ -303,20 +303,20 @@ static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool l
   else if (!like)
     DM_TRY(in_place_arrange(kept, p, fits));
   if (*fits) DM_TRY(agree_scanned(p, fits));
-  if (several && *fits) dm_arrangement_renew(&places->arranged, &p->whole);
+  if (several && *fits) dm_layout_choice_renew(&places->arranged, &p->whole);
   set_extents(p, several && *fits ? places->arranged.used : places->matrix);
   places->open = *fits;
   return DM_OK;
 }
 
 static void tell_ways(const dm_in_place *kept, const dm_in_place_product *p) {
-  const dm_travel *travel = &p->places->arranged.travel;
+  const dm_broadcast *broadcast = &p->places->arranged.broadcast;
   if (p->run->ranks == 1) return;
   memcpy(p->outcome->moved, p->places->arranged.moved, sizeof p->outcome->moved);
-  p->outcome->turned = travel->turned;
-  p->outcome->both = travel->both;
-  p->outcome->summed = travel->split_k.parts != NULL;
-  p->outcome->strips = p->outcome->summed ? 0 : dm_travel_items(travel);
+  p->outcome->turned = broadcast->turned;
+  p->outcome->both = broadcast->both;
+  p->outcome->summed = broadcast->split_k.parts != NULL;
+  p->outcome->strips = p->outcome->summed ? 0 : dm_broadcast_items(broadcast);
   p->outcome->transport = kept->workspace.links.chosen->name;
 }
 
@@ -436,7 +436,7 @@ static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *
   int64_t row = at[DM_C].rows.begin, col = at[DM_C].cols.begin;
   dm_scaling *scaling = &kept->scaling;
   if (!problem->compute.scans) return DM_OK;
-  if (p->run->ranks > 1) DM_TRY(dm_arrangement_bring(&p->places->arranged, problem->reads_c));
+  if (p->run->ranks > 1) DM_TRY(dm_layout_choice_bring(&p->places->arranged, problem->reads_c));
   p->brought = true;
   if (p->by_columns) {
     ab[0] =
@@ -452,7 +452,7 @@ static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *
   const dm_exponents of_lines = {scaling->passed.rows + row, scaling->passed.cols + parts * col};
   p->whole.exponents = p->by_columns ? (dm_exponents){of_lines.cols, of_lines.rows} : of_lines;
   p->whole.row_parts = p->by_columns;
-  if (p->run->ranks > 1) dm_arrangement_renew(&p->places->arranged, &p->whole);
+  if (p->run->ranks > 1) dm_layout_choice_renew(&p->places->arranged, &p->whole);
   return DM_OK;
 }
 

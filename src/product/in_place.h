@@ -1,13 +1,13 @@
 /* in_place: products whose A, B and C are in one memory and are multiplied where they are; later
  * calls reuse the open backend. One process calls the BLAS library once, in memory of the host or
  * of its GPU, and copies nothing; several, in memory of their GPUs, move op(A) or op(B)
- * (layout/stationary.h). In GPU memory, A and B that are centered are copied there first
+ * (layout/stationary_c.h). In GPU memory, A and B that are centered are copied there first
  * (transform/centered_copy.h). */
 #ifndef DM_PRODUCT_IN_PLACE_H
 #define DM_PRODUCT_IN_PLACE_H
 
-#include "layout/arrangement.h"
-#include "layout/stationary.h"
+#include "layout/layout_choice.h"
+#include "layout/stationary_c.h"
 #include "product/description.h"
 #include "transform/centered.h"
 
@@ -15,11 +15,11 @@
 typedef struct dm_in_place_places {
   bool open;
   dm_memory_matrix stated[3];
-  bool turned[2];           /* op(A), op(B) */
-  bool symmetric;           /* C must be */
-  dm_distributed matrix[3]; /* op(A), op(B), C */
-  dm_arrangement arranged;  /* with several ranks */
-  dm_extent at[3];          /* of this rank's parts, as they are multiplied */
+  bool turned[2];            /* op(A), op(B) */
+  bool symmetric;            /* C must be */
+  dm_distributed matrix[3];  /* op(A), op(B), C */
+  dm_layout_choice arranged; /* with several ranks */
+  dm_extent at[3];           /* of this rank's parts, as they are multiplied */
 } dm_in_place_places;
 
 /* What the planner took for "fastest". */

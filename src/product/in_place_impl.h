@@ -15,13 +15,13 @@ typedef struct dm_in_place_product {
   dm_in_place_places *places;
   dm_backend *backend;
   dm_whole_product whole;
-  dm_freivalds *check;    /* NULL: the verification is the backend's, or off */
-  bool brought;           /* matrices that are moved are where they are multiplied */
-  bool by_columns;        /* exponents of residues are those of C^T */
-  void *stream;           /* of C, if the product is only posted */
-  dm_stationary *started; /* with several ranks: to be finished, ... */
-  bool begun;             /* ... or to be started first */
-  int summed;             /* sums over the ranks so far, of one verification or two */
+  dm_freivalds *check;      /* NULL: the verification is the backend's, or off */
+  bool brought;             /* matrices that are moved are where they are multiplied */
+  bool by_columns;          /* exponents of residues are those of C^T */
+  void *stream;             /* of C, if the product is only posted */
+  dm_stationary_c *started; /* with several ranks: to be finished, ... */
+  bool begun;               /* ... or to be started first */
+  int summed;               /* sums over the ranks so far, of one verification or two */
 } dm_in_place_product;
 
 /* Whether lines of the centered copies are NaN, because they are constant. */

@@ -51,10 +51,11 @@ static dm_status in_place_add_operands(void *context) {
 
 /* Calls BEFORE, unless NULL, while the first strips travel; what was started is finished. */
 static dm_status multiply_stationary(in_place_product *p, dm_status (*before)(void *context)) {
-  dm_stationary stationary;
-  dm_stationary_start(&p->places->arranged.travel, before != NULL, before != NULL, &stationary);
+  dm_stationary_c stationary;
+  dm_stationary_c_start(&p->places->arranged.broadcast, before != NULL, before != NULL,
+                        &stationary);
   dm_status status = before ? before(p) : DM_OK;
-  return dm_status_first(status, dm_stationary_finish(&stationary));
+  return dm_status_first(status, dm_stationary_c_finish(&stationary));
 }
 
 /* One GPU multiplies PART meanwhile, all rows or those of the check, unless that would replace C;
@@ -84,7 +85,8 @@ static dm_status sum_ranks(void *context, dm_status mine, void *values, int64_t 
                            bool integers) {
   in_place_product *p = context;
   const bool of_k = p->summed++ % IN_PLACE_SUMS == OF_K;
-  if (of_k && p->places->arranged.travel.split_k.parts) return dm_comm_agree(p->run->world, mine);
+  if (of_k && p->places->arranged.broadcast.split_k.parts)
+    return dm_comm_agree(p->run->world, mine);
   return dm_comm_agree_sum(p->run->world, mine, values, count, integers);
 }
 
@@ -92,21 +94,21 @@ static bool begin_rows(void *context, bool products) {
   in_place_product *p = context;
   if (!p->started || p->begun) return false;
   p->begun = true;
-  dm_stationary_start(&p->places->arranged.travel, false, !products, p->started);
+  dm_stationary_c_start(&p->places->arranged.broadcast, false, !products, p->started);
   return products;
 }
 
 static void advance_rows(void *context) {
   const in_place_product *p = context;
-  if (p->started && p->begun) dm_stationary_poll(p->started);
+  if (p->started && p->begun) dm_stationary_c_poll(p->started);
 }
 
 static dm_status in_place_finish_rows(void *context) {
   in_place_product *p = context;
-  dm_stationary *started = p->started;
+  dm_stationary_c *started = p->started;
   (void)begin_rows(p, false);
   p->started = NULL;
-  return started ? dm_stationary_finish(started) : DM_OK;
+  return started ? dm_stationary_c_finish(started) : DM_OK;
 }
 
 static dm_extent transposed(dm_extent extent) {
@@ -133,8 +135,8 @@ static void turn_verdict(dm_verdict *v) {
  * verified, of which they have rows. */
 static dm_status in_place_multiply_rows(in_place_product *p, int draw) {
   const dm_extent *at = p->places->at;
-  dm_travel *travel = &p->places->arranged.travel;
-  const bool turned = travel->turned;
+  dm_broadcast *broadcast = &p->places->arranged.broadcast;
+  const bool turned = broadcast->turned;
   const dm_extent of_a = turned ? transposed(at[DM_B]) : at[DM_A];
   const dm_extent of_b = turned ? transposed(at[DM_A]) : at[DM_B];
   const dm_extent of_c = turned ? transposed(at[DM_C]) : at[DM_C];
@@ -145,8 +147,8 @@ static dm_status in_place_multiply_rows(in_place_product *p, int draw) {
                                   .depth = problem.k,
                                   .row = of_b.rows.begin,
                                   .col = of_b.cols.begin,
-                                  .part = travel->both,
-                                  .parts_of_k = travel->split_k.parts ? p->run->ranks : 0,
+                                  .part = broadcast->both,
+                                  .parts_of_k = broadcast->split_k.parts ? p->run->ranks : 0,
                                   .row_of_a = of_a.rows.begin,
                                   .col_of_a = of_a.cols.begin,
                                   .sum = sum_ranks,
@@ -155,12 +157,12 @@ static dm_status in_place_multiply_rows(in_place_product *p, int draw) {
                                   .multiply = in_place_finish_rows,
                                   .context = p};
   dm_verdict *verdict = &p->outcome->verdict;
-  dm_stationary stationary;
+  dm_stationary_c stationary;
   p->started = &stationary;
   p->begun = false;
   p->summed = 0;
   dm_status status = dm_freivalds_multiply_rows(&problem, p->multiply->seed, draw, p->run->world,
-                                                p->backend, &travel->whole, &ranks, verdict);
+                                                p->backend, &broadcast->whole, &ranks, verdict);
   if (turned) turn_verdict(verdict);
   return dm_status_first(status, in_place_finish_rows(p));
 }
@@ -289,7 +291,7 @@ static dm_status multiply_and_judge(dm_in_place *kept, in_place_product *p, int 
     return dm_freivalds_multiply(problem, p->multiply->seed, draw, p->run->world, p->backend,
                                  &p->whole, &p->outcome->verdict);
   if (p->whole.entries > 1) return multiply_entries(p, draw);
-  if (p->run->ranks > 1 && checks && dm_travel_has_rows(&p->places->arranged.travel))
+  if (p->run->ranks > 1 && checks && dm_broadcast_has_rows(&p->places->arranged.broadcast))
     return in_place_multiply_rows(p, draw);
   if (takes_windows(p)) return multiply_windows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
@@ -360,17 +362,17 @@ static dm_status multiply_verified(dm_in_place *kept, in_place_product *p) {
   dm_status first = in_place_outcome_of(p, 1);
   dm_log_line(&p->run->log, DM_LOG_WARNING, "%s: it is computed again", first->message);
   dm_status_free(first);
-  if (reads_c) DM_TRY(dm_arrangement_bring(&p->places->arranged, true));
+  if (reads_c) DM_TRY(dm_layout_choice_bring(&p->places->arranged, true));
   DM_TRY(multiply_once(kept, p, 1));
   p->outcome->verdict.repaired = 1;
   return in_place_outcome_of(p, 2);
 }
 
 dm_status dm_in_place_multiply(dm_in_place *kept, in_place_product *p) {
-  dm_arrangement *arranged = &p->places->arranged;
+  dm_layout_choice *arranged = &p->places->arranged;
   const bool several = p->run->ranks > 1;
-  if (several && !p->brought) DM_TRY(dm_arrangement_bring(arranged, p->outcome->problem.reads_c));
+  if (several && !p->brought) DM_TRY(dm_layout_choice_bring(arranged, p->outcome->problem.reads_c));
   dm_status status = p->multiply->verify ? multiply_verified(kept, p) : multiply_unchecked(p);
   const bool complete = !status || status->code == DM_E_UNCHECKED;
-  return several && complete ? dm_status_first(status, dm_arrangement_deliver(arranged)) : status;
+  return several && complete ? dm_status_first(status, dm_layout_choice_deliver(arranged)) : status;
 }

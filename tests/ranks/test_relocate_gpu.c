@@ -1,6 +1,6 @@
 /* ranks: 2 4 8. Moves matrices between all divisions, from GPU to GPU, in many small rounds; at
  * one end ranks may have host memory. */
-#include "layout/arrangement.h"
+#include "layout/relocation.h"
 #include "library_moves.h"
 
 enum { CASES = 60 };

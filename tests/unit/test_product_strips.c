@@ -2,7 +2,7 @@
  * that has it. */
 #include "core/buffer.h"
 #include "core/checked.h"
-#include "layout/travel.h"
+#include "layout/broadcast.h"
 #include "plan/partition.h"
 #include "plan_cases.h"
 
@@ -88,7 +88,7 @@ TEST(strips_reach_all) {
 
 /* Columns of C outside of its square of which RANK multiplies an element come once, others at most
  * once. */
-static void check_images(const dm_strips *s, const dm_images *images, int ranks, int rank) {
+static void check_images(const dm_strips *s, const dm_mirror_rows *images, int ranks, int rank) {
   for (int64_t col = 0; col < images->rows[ranks - 1].end; col++) {
     int taken = 0;
     for (int64_t strip = 0; strip < s->count; strip++) {
@@ -99,7 +99,7 @@ static void check_images(const dm_strips *s, const dm_images *images, int ranks,
       assert_true(givers > 0);
       taken++;
     }
-    assert_in_range(taken, dm_images_need(images, rank, (dm_range){col, col + 1}), 1);
+    assert_in_range(taken, dm_mirror_rows_need(images, rank, (dm_range){col, col + 1}), 1);
   }
 }
 
@@ -109,7 +109,7 @@ static void try_images(dice *d, int down) {
   const int64_t n = roll(d, 1, MOST), depth = roll(d, 1, 50);
   dm_distribution of, c;
   dm_range *rows;
-  dm_images images;
+  dm_mirror_rows images;
   dm_strips s;
   dm_extent part;
   int64_t bytes;
@@ -121,13 +121,13 @@ static void try_images(dice *d, int down) {
     assert_true(dm_distribution_extent(&c, r, &part));
     rows[r] = part.rows;
   }
-  ok(dm_images_open(rows, ranks, 8, false, &images, &bytes));
+  ok(dm_mirror_rows_open(rows, ranks, 8, false, &images, &bytes));
   const dm_strip_widths widths = drawn_widths(d);
   ok(dm_strips_open(&of, &c, ranks, &images, 8, &widths, &s, &fits));
   assert_true(fits);
   for (int r = 0; r < ranks; r++) check_images(&s, &images, ranks, r);
   dm_strips_close(&s);
-  dm_images_close(&images);
+  dm_mirror_rows_close(&images);
   dm_distribution_free(&of);
   dm_distribution_free(&c);
 }

@@ -5,26 +5,26 @@
 
 #include "comm/team.h"
 
-/* What each follower does: RANK counts from 1. */
+/* What each worker does: RANK counts from 1. */
 typedef void follow_work(void *argument, int rank);
 
-typedef struct followers_follower {
+typedef struct workers_one {
   pthread_t thread;
-  dm_followers *all;
+  dm_workers *all;
   int rank;
-} followers_follower;
+} workers_one;
 
-struct dm_followers {
+struct dm_workers {
   pthread_mutex_t lock;
   pthread_cond_t begun, ended;
   follow_work *work; /* NULL: they end */
   void *argument;
   int count, round, working;
-  followers_follower list[];
+  workers_one list[];
 };
 
 /* Waits for the round after SEEN. */
-static follow_work *await_work(dm_followers *all, int seen) {
+static follow_work *await_work(dm_workers *all, int seen) {
   pthread_mutex_lock(&all->lock);
   while (all->round == seen) pthread_cond_wait(&all->begun, &all->lock);
   follow_work *work = all->work;
@@ -32,9 +32,9 @@ static follow_work *await_work(dm_followers *all, int seen) {
   return work;
 }
 
-static void *followers_serve(void *own) {
-  followers_follower *f = own;
-  dm_followers *all = f->all;
+static void *workers_serve(void *own) {
+  workers_one *f = own;
+  dm_workers *all = f->all;
   follow_work *work;
   for (int round = 0; (work = await_work(all, round)) != NULL; round++) {
     work(all->argument, f->rank);
@@ -46,7 +46,7 @@ static void *followers_serve(void *own) {
 }
 
 /* Has all begin WORK; end waits until they are done. NULL, for both: there are none. */
-static void followers_begin(dm_followers *all, follow_work *work, void *argument) {
+static void workers_begin(dm_workers *all, follow_work *work, void *argument) {
   if (!all) return;
   pthread_mutex_lock(&all->lock);
   all->work = work;
@@ -57,16 +57,16 @@ static void followers_begin(dm_followers *all, follow_work *work, void *argument
   pthread_mutex_unlock(&all->lock);
 }
 
-static void followers_end(dm_followers *all) {
+static void workers_end(dm_workers *all) {
   if (!all) return;
   pthread_mutex_lock(&all->lock);
   while (all->working > 0) pthread_cond_wait(&all->ended, &all->lock);
   pthread_mutex_unlock(&all->lock);
 }
 
-void dm_followers_free(dm_followers *all) {
+void dm_workers_free(dm_workers *all) {
   if (!all) return;
-  followers_begin(all, NULL, NULL);
+  workers_begin(all, NULL, NULL);
   for (int i = 0; i < all->count; i++) pthread_join(all->list[i].thread, NULL);
   pthread_cond_destroy(&all->ended);
   pthread_cond_destroy(&all->begun);
@@ -74,24 +74,24 @@ void dm_followers_free(dm_followers *all) {
   free(all);
 }
 
-dm_status dm_followers_new(int ranks, dm_followers **followers) {
-  dm_followers *all = calloc(1, sizeof *all + (size_t)ranks * sizeof *all->list);
+dm_status dm_workers_new(int ranks, dm_workers **workers) {
+  dm_workers *all = calloc(1, sizeof *all + (size_t)ranks * sizeof *all->list);
   if (!all) return dm_fail(DM_E_FIT, "no memory for %d ranks", ranks);
   pthread_mutex_init(&all->lock, NULL);
   pthread_cond_init(&all->begun, NULL);
   pthread_cond_init(&all->ended, NULL);
   while (all->count < ranks - 1) {
-    followers_follower *f = &all->list[all->count];
-    *f = (followers_follower){.all = all, .rank = all->count + 1};
-    if (pthread_create(&f->thread, NULL, followers_serve, f) != 0) break;
+    workers_one *f = &all->list[all->count];
+    *f = (workers_one){.all = all, .rank = all->count + 1};
+    if (pthread_create(&f->thread, NULL, workers_serve, f) != 0) break;
     all->count++;
   }
   if (all->count == ranks - 1) {
-    *followers = all;
+    *workers = all;
     return DM_OK;
   }
   const int started = all->count + 1;
-  dm_followers_free(all);
+  dm_workers_free(all);
   return dm_fail(DM_E_FIT, "only %d of %d ranks could be started", started, ranks);
 }
 
@@ -113,7 +113,7 @@ static void end_all(const damier_context *context, dm_status status) {
   if (status && !status->agreed) dm_team_break(context->run.world, status);
 }
 
-static void followers_follow(void *argument, int rank) {
+static void workers_follow(void *argument, int rank) {
   const dm_led_call *call = argument;
   damier_context *own = call->led[rank];
   dm_plain_numbers numbers;
@@ -127,11 +127,11 @@ static void followers_follow(void *argument, int rank) {
 
 dm_status dm_lead(dm_led_call *call) {
   damier_context *leader = call->leader;
-  dm_followers *followers = leader->followers; /* the call may close LEADER */
+  dm_workers *workers = leader->workers; /* the call may close LEADER */
   call->led = leader->led;
-  followers_begin(followers, followers_follow, call);
+  workers_begin(workers, workers_follow, call);
   dm_status status = call->work(leader, call);
-  if (followers) end_all(leader, status);
-  followers_end(followers);
+  if (workers) end_all(leader, status);
+  workers_end(workers);
   return status;
 }

@@ -1,4 +1,4 @@
-#include "layout/images.h"
+#include "layout/mirror_rows.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static int64_t middle_of(dm_range range) {
 
 /* What rank I multiplies of its rows and the columns that are the rows of another rank J: the first
  * rows below the diagonal, the last columns above it. */
-static dm_extent half_of(const dm_images *m, int i, int j) {
+static dm_extent half_of(const dm_mirror_rows *m, int i, int j) {
   dm_extent part = {m->rows[i], m->rows[j]};
   if (part.cols.begin < part.rows.begin)
     part.rows.end = middle_of(part.rows);
@@ -22,7 +22,7 @@ static dm_extent half_of(const dm_images *m, int i, int j) {
   return part;
 }
 
-bool dm_images_need(const dm_images *m, int rank, dm_range cols) {
+bool dm_mirror_rows_need(const dm_mirror_rows *m, int rank, dm_range cols) {
   bool needed = false;
   for (int r = 0; r < m->ranks; r++) {
     const dm_extent part = half_of(m, rank, r);
@@ -41,7 +41,7 @@ typedef struct posting {
   dm_event *done;
 } posting;
 
-static dm_status images_post(const posting *p, dm_extent part) {
+static dm_status mirror_rows_post(const posting *p, dm_extent part) {
   const dm_range rows = dm_range_common(p->of.rows, part.rows),
                  cols = dm_range_common(p->of.cols, part.cols);
   const int64_t down = dm_range_size(rows), across = dm_range_size(cols);
@@ -53,19 +53,19 @@ static dm_status images_post(const posting *p, dm_extent part) {
   return dm_backend_multiply(p->backend, &one, NULL, p->done);
 }
 
-dm_status dm_images_multiply(const dm_images *m, dm_backend *backend, int rank,
-                             const dm_whole_product *all, int64_t row, dm_range cols,
-                             dm_event *done) {
+dm_status dm_mirror_rows_multiply(const dm_mirror_rows *m, dm_backend *backend, int rank,
+                                  const dm_whole_product *all, int64_t row, dm_range cols,
+                                  dm_event *done) {
   const posting p = {backend, all, {{row, row + all->c.rows}, cols}, done};
   for (int r = 0; r < m->ranks; r++)
-    if (r != rank) DM_TRY(images_post(&p, half_of(m, rank, r)));
+    if (r != rank) DM_TRY(mirror_rows_post(&p, half_of(m, rank, r)));
   return DM_OK;
 }
 
 /* ---- the exchange ---- */
 
 typedef struct completing {
-  const dm_images *images;
+  const dm_mirror_rows *mirrored;
   const dm_run *run;
   dm_backend *backend;
   dm_view c;
@@ -74,31 +74,31 @@ typedef struct completing {
 } completing;
 
 /* The part of C that GIVER has and TAKER receives the image of, in ROUND. */
-static dm_extent images_part_of(const completing *x, int giver, int taker, int64_t round) {
-  dm_extent part = half_of(x->images, giver, taker);
-  const int64_t height = x->images->rounds.height, begin = part.cols.begin + round * height;
+static dm_extent mirror_rows_part_of(const completing *x, int giver, int taker, int64_t round) {
+  dm_extent part = half_of(x->mirrored, giver, taker);
+  const int64_t height = x->mirrored->rounds.height, begin = part.cols.begin + round * height;
   part.cols = dm_range_common(part.cols, (dm_range){begin, begin + height});
   return part;
 }
 
-static int64_t images_bytes_of(const void *context, int giver, int taker, int64_t round) {
+static int64_t mirror_rows_bytes_of(const void *context, int giver, int taker, int64_t round) {
   const completing *x = context;
-  const dm_extent part = images_part_of(x, giver, taker, round);
+  const dm_extent part = mirror_rows_part_of(x, giver, taker, round);
   return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(x->c.dtype);
 }
 
 /* Messages are images, dense. */
-static dm_status images_copy(const void *context, int giver, int taker, int64_t round, void *memory,
-                             dm_event *done) {
+static dm_status mirror_rows_copy(const void *context, int giver, int taker, int64_t round,
+                                  void *memory, dm_event *done) {
   const completing *x = context;
-  const dm_extent part = images_part_of(x, giver, taker, round);
+  const dm_extent part = mirror_rows_part_of(x, giver, taker, round);
   const int64_t rows = dm_range_size(part.cols), cols = dm_range_size(part.rows);
   const dm_view image = dm_view_strided(memory, x->c.dtype, DM_DEVICE, rows, cols, cols);
   if (giver == x->run->rank)
     return dm_backend_transpose(
         x->backend, image,
         dm_view_sub(x->c, part.rows.begin - x->first, part.cols.begin, cols, rows),
-        x->images->conjugate, done);
+        x->mirrored->conjugate, done);
   return dm_backend_copy(x->backend,
                          dm_view_sub(x->c, part.cols.begin - x->first, part.rows.begin, rows, cols),
                          image, done);
@@ -109,19 +109,19 @@ static dm_status keep_square(const void *context, dm_event *done) {
   return DM_OK;
 }
 
-dm_status dm_images_complete(const dm_images *m, const dm_run *run, dm_workspace *space, dm_view c,
-                             dm_event square) {
+dm_status dm_mirror_rows_complete(const dm_mirror_rows *m, const dm_run *run, dm_workspace *space,
+                                  dm_view c, dm_event square) {
   static const dm_exchange_ops ops = {
-      .bytes = images_bytes_of, .copy = images_copy, .keep = keep_square};
+      .bytes = mirror_rows_bytes_of, .copy = mirror_rows_copy, .keep = keep_square};
   const completing x = {m, run, space->backend, c, m->rows[run->rank].begin, square};
   return dm_exchange_run(&ops, &x, run, space, 0, &m->rounds);
 }
 
 /* ---- opening ---- */
 
-dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, bool hermitian, dm_images *m,
-                         int64_t *bytes) {
-  *m = (dm_images){.rows = rows, .ranks = ranks, .conjugate = hermitian};
+dm_status dm_mirror_rows_open(dm_range *rows, int ranks, int64_t size, bool hermitian,
+                              dm_mirror_rows *m, int64_t *bytes) {
+  *m = (dm_mirror_rows){.rows = rows, .ranks = ranks, .conjugate = hermitian};
   int64_t tallest = 0, widest = 1;
   for (int g = 0; g < ranks; g++)
     for (int t = 0; t < ranks; t++) {
@@ -135,7 +135,7 @@ dm_status dm_images_open(dm_range *rows, int ranks, int64_t size, bool hermitian
   return DM_OK;
 }
 
-void dm_images_close(dm_images *images) {
-  free(images->rows);
-  *images = (dm_images){.rows = NULL};
+void dm_mirror_rows_close(dm_mirror_rows *mirrored) {
+  free(mirrored->rows);
+  *mirrored = (dm_mirror_rows){.rows = NULL};
 }

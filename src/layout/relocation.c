@@ -1,0 +1,197 @@
+#include "layout/relocation.h"
+
+#include <stdlib.h>
+
+#include "core/buffer.h"
+#include "core/checked.h"
+
+enum { FROM, TO };
+
+/* ---- messages ---- */
+
+/* From where to where elements are copied: from the caller's part to a message, on, or directly. */
+typedef enum relocation_way { RELOCATION_PACK, RELOCATION_UNPACK, STAY } relocation_way;
+
+typedef struct relocation_message {
+  int giver, taker;
+  int64_t first, rows, cols; /* in this round; ROWS is 0: nothing */
+} relocation_message;
+
+static relocation_message relocation_message_of(const dm_relocation *m, int giver, int taker,
+                                                int64_t round) {
+  const int64_t pair = (int64_t)giver * m->run->ranks + taker, first = round * m->rounds.height;
+  const int64_t rows = dm_max(0, dm_min(m->rounds.height, m->down[pair] - first));
+  return (relocation_message){giver, taker, first, rows, m->across[pair]};
+}
+
+/* Elements FIRST .. FIRST + COUNT of those along an axis that part FROM_PART gives TO_PART. */
+typedef struct path {
+  const dm_segments *segments;
+  const dm_axis *from, *to;
+  int from_part, to_part;
+  int64_t first, count;
+} path;
+
+static bool is_on(const path *p, dm_segment s) {
+  return p->from->runs[s.from].part == p->from_part && p->to->runs[s.to].part == p->to_part;
+}
+
+static int64_t length(const path *p) {
+  int64_t all = 0;
+  for (int64_t i = 0; i < p->segments->count; i++)
+    if (is_on(p, p->segments->list[i])) all += p->segments->list[i].size;
+  return all;
+}
+
+static int64_t relocation_add(dm_copy_run *list, int64_t count, dm_copy_run one) {
+  dm_copy_run *last = count > 0 ? &list[count - 1] : NULL;
+  if (last && last->to + last->size == one.to && last->from + last->size == one.from) {
+    last->size += one.size;
+    return count;
+  }
+  list[count] = one;
+  return count + 1;
+}
+
+static int64_t relocation_runs_of(const path *p, relocation_way how, dm_copy_run *list) {
+  int64_t at = 0, count = 0;
+  for (int64_t i = 0; i < p->segments->count; i++) {
+    const dm_segment s = p->segments->list[i];
+    if (!is_on(p, s)) continue;
+    const int64_t begin = dm_max(at, p->first), end = dm_min(at + s.size, p->first + p->count);
+    const int64_t place = s.begin + begin - at;
+    const dm_axis_run *from = &p->from->runs[s.from], *to = &p->to->runs[s.to];
+    if (begin < end)
+      count = relocation_add(
+          list, count,
+          (dm_copy_run){.to = how == RELOCATION_PACK ? begin - p->first
+                                                     : to->local + place - to->begin,
+                        .from = how == RELOCATION_UNPACK ? begin - p->first
+                                                         : from->local + place - from->begin,
+                        .size = end - begin});
+    at += s.size;
+  }
+  return count;
+}
+
+/* The parts of the giver and of the taker; false: one has none. */
+static bool paths_of(const dm_relocation *m, const relocation_message *one, path *rows,
+                     path *cols) {
+  *rows = (path){.segments = &m->rows,
+                 .from = &m->of[FROM].rows,
+                 .to = &m->of[TO].rows,
+                 .first = one->first,
+                 .count = one->rows};
+  *cols = (path){
+      .segments = &m->cols, .from = &m->of[FROM].cols, .to = &m->of[TO].cols, .count = one->cols};
+  return dm_distribution_parts(&m->of[FROM], one->giver, &rows->from_part, &cols->from_part) &&
+         dm_distribution_parts(&m->of[TO], one->taker, &rows->to_part, &cols->to_part);
+}
+
+static dm_view local(const dm_relocation *m, const dm_distributed *end) {
+  return m->by_columns ? dm_view_transpose(end->local) : end->local;
+}
+
+/* Copies ONE, a dense matrix at MEMORY of the workspace, or without it. */
+static dm_status relocation_copy(const dm_relocation *m, const relocation_message *one,
+                                 relocation_way how, void *memory, dm_event *copied) {
+  path rows, cols;
+  if (one->rows == 0 || !paths_of(m, one, &rows, &cols)) return DM_OK;
+  const dm_view dense =
+      dm_view_strided(memory, m->from->local.dtype, DM_DEVICE, one->rows, one->cols, one->cols);
+  const dm_copy_runs of = {.rows = m->row_list,
+                           .row_count = relocation_runs_of(&rows, how, m->row_list),
+                           .cols = m->col_list,
+                           .col_count = relocation_runs_of(&cols, how, m->col_list)};
+  const dm_view to = how == RELOCATION_PACK ? dense : local(m, m->to);
+  const dm_view from = how == RELOCATION_UNPACK ? dense : local(m, m->from);
+  dm_backend *backend = m->space->backend;
+  if ((to.space == DM_HOST && m->to->pageable) || (from.space == DM_HOST && m->from->pageable))
+    return dm_staging_copy_runs(&m->space->staging, backend, to, from, &of, copied);
+  return dm_backend_copy_runs(backend, to, from, &of, copied);
+}
+
+static int64_t relocation_bytes_of(const void *context, int giver, int taker, int64_t round) {
+  const dm_relocation *m = context;
+  const relocation_message one = relocation_message_of(m, giver, taker, round);
+  return one.rows * one.cols * dm_dtype_size(m->from->local.dtype);
+}
+
+static dm_status copy_message(const void *context, int giver, int taker, int64_t round,
+                              void *memory, dm_event *done) {
+  const dm_relocation *m = context;
+  const relocation_message one = relocation_message_of(m, giver, taker, round);
+  return relocation_copy(m, &one, giver == m->run->rank ? RELOCATION_PACK : RELOCATION_UNPACK,
+                         memory, done);
+}
+
+static dm_status keep_own(const void *context, dm_event *done) {
+  const dm_relocation *m = context;
+  const int me = m->run->rank;
+  const int64_t pair = (int64_t)me * (m->run->ranks + 1);
+  const relocation_message all = {me, me, 0, m->down[pair], m->across[pair]};
+  return relocation_copy(m, &all, STAY, NULL, done);
+}
+
+dm_status dm_relocation_run(dm_relocation *m, dm_workspace *space, int64_t at) {
+  static const dm_exchange_ops ops = {
+      .bytes = relocation_bytes_of, .copy = copy_message, .keep = keep_own};
+  m->space = space;
+  return dm_exchange_run(&ops, m, m->run, space, at, &m->rounds);
+}
+
+/* ---- opening ---- */
+
+/* What all pairs of ranks exchange; *widest: columns of a message. */
+static int64_t relocation_measure(dm_relocation *m, int64_t *widest) {
+  const int ranks = m->run->ranks;
+  int64_t most = 0;
+  *widest = 1;
+  for (int g = 0; g < ranks; g++)
+    for (int t = 0; t < ranks; t++) {
+      path rows, cols;
+      const relocation_message one = {.giver = g, .taker = t};
+      if (!paths_of(m, &one, &rows, &cols)) continue;
+      const int64_t down = length(&rows), across = length(&cols);
+      if (down == 0 || across == 0) continue;
+      m->down[(int64_t)g * ranks + t] = down;
+      m->across[(int64_t)g * ranks + t] = across;
+      if (g == t) continue;
+      most = dm_max(most, down);
+      *widest = dm_max(*widest, across);
+    }
+  return most;
+}
+
+static dm_status lay_rounds(dm_relocation *m, int64_t per_round) {
+  int64_t widest, line;
+  const int64_t most = relocation_measure(m, &widest);
+  DM_TRY(dm_bytes_of(1, widest, dm_dtype_size(m->from->local.dtype), &line));
+  return dm_rounds_of(most, line, per_round, m->run->ranks, &m->rounds);
+}
+
+dm_status dm_relocation_open(const dm_run *run, const dm_distributed *from,
+                             const dm_distributed *to, bool by_columns, int64_t per_round,
+                             dm_relocation *m) {
+  const int64_t pairs = (int64_t)run->ranks * run->ranks;
+  *m = (dm_relocation){
+      .run = run, .from = from, .to = to, .by_columns = by_columns, .of = {from->of, to->of}};
+  for (int end = 0; end < 2 && by_columns; end++) dm_distribution_transpose(&m->of[end]);
+  DM_TRY(dm_axis_cut(&m->of[FROM].rows, &m->of[TO].rows, &m->rows));
+  DM_TRY(dm_axis_cut(&m->of[FROM].cols, &m->of[TO].cols, &m->cols));
+  DM_TRY(dm_buffer_table(pairs, &m->down));
+  DM_TRY(dm_buffer_table(pairs, &m->across));
+  DM_TRY(dm_buffer_table(dm_max(1, m->rows.count), &m->row_list));
+  DM_TRY(dm_buffer_table(dm_max(1, m->cols.count), &m->col_list));
+  return lay_rounds(m, per_round);
+}
+
+void dm_relocation_close(dm_relocation *m) {
+  dm_segments_free(&m->rows);
+  dm_segments_free(&m->cols);
+  free(m->down);
+  free(m->across);
+  free(m->row_list);
+  free(m->col_list);
+  *m = (dm_relocation){0};
+}
