@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Installs the wheel of build/packages in a fresh environment, multiplies, and tells how long that took: exit code 1 above 60 s, or
+# if 'import damier' takes more than 0.15 s in the fastest of twenty starts (half of it is NumPy's).
+# usage: packaging/try_wheel.sh [PYTHON]     python3 by default; also python3.13t, which must stay without a global lock
+# Needs Python's venv; pip fetches NumPy.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/common.sh
+
+wheel=$(echo build/packages/damier-*-py3-*.whl)
+[ -f "$wheel" ] || die "there is not one wheel in build/packages: packaging/wheel.sh makes it"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+unset PYTHONPATH DAMIER_LIBRARY DAMIER_PROGRAM
+
+start=$EPOCHREALTIME
+"${1-python3}" -m venv "$scratch/v"
+"$scratch/v/bin/pip" install --quiet "$wheel"
+"$scratch/v/bin/python" - "$scratch" <<'END'
+import sys, damier, numpy as np
+a = np.random.default_rng(1).standard_normal((1500, 1500))
+np.save(sys.argv[1] + "/A.npy", a)
+print("  ", damier.multiply(sys.argv[1] + "/A.npy", a, sys.argv[1] + "/C.npy"))
+np.testing.assert_allclose(np.load(sys.argv[1] + "/C.npy"), a @ a, atol=1e-9)
+if hasattr(sys, "_is_gil_enabled"):
+    print("   global lock:", sys._is_gil_enabled())
+    assert "free-threading" not in sys.version or not sys._is_gil_enabled()
+END
+"$scratch/v/bin/damier" --version | sed -n '1s/^/   /p'
+seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
+note "environment, installation and a product: $seconds s"
+import=$(for _ in {1..20}; do
+  "$scratch/v/bin/python" -c 'import time
+start = time.perf_counter(); import numpy; numpy = time.perf_counter() - start; import damier
+print(f"{time.perf_counter() - start:.3f} s, {numpy:.3f} s of them NumPy")'
+done | sort | head -n 1)
+note "import damier: $import"
+awk -v s="$seconds" -v i="${import%% *}" 'BEGIN { exit !(s <= 60 && i <= 0.15) }'
