@@ -342,17 +342,21 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
 
     For arrays, the library plans :func:`matmul`.  For two files, or without operands for sizes ``m``, ``n`` and ``k``
     or ``size``, the program ``damier plan`` does, and must be installed; ``machine`` describes another computer.
+    ``damier.plan("gram", "X.h5")`` plans a product of the columns of a file with each other, ``"cov"``, ``"cor"``, ``"pca"`` and ``"svd"`` alike.
 
     >>> record = damier.plan(size=20000, machine="nodes=4 cores=64", ranks=8)
     >>> record["problem"]["m"], record["machine"]["nodes"], record["forecast"]["total_s"] > 0
     (20000, 4, True)
     """
-    expression = _product_of(a, b, None, options)
+    expression = a if b is None and isinstance(a, Product) else _product_of(a, b, None, options)
     if expression is not None:
         a, b, ops = expression.operands()
         options = cast(Any, {**cast(Any, options), **ops})
     in_files = a is None or (b is not None and _all_named(a, b))
-    problem = UsageError("a plan needs two operands or none") if (a is None) != (b is None) else None
+    problem = None
+    if (a is None) != (b is None):
+        problem = UsageError("a plan needs two operands or none",
+                             hint="damier.plan('gram', 'X.h5') is that of one file; 'cov', 'cor', 'pca' and 'svd' alike")
     if problem is None and in_files and (out is not None or comm is not None):
         problem = UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
     _check_comm(comm)

@@ -133,6 +133,17 @@ class Reading(NamedTuple):
     fills: bool = False
 
 
+def _hint_of_dimensions(array: Any, view: View) -> str:
+    """How an ARRAY that is not a matrix, seen as VIEW, becomes one."""
+    if len(view.shape) == 0:
+        return "alpha=3 multiplies a product by a number"
+    if len(view.shape) > 2:
+        return "x.reshape(len(x), -1) has a row for each of the first dimension; damier.matmul multiplies batches"
+    if view.dtype.kind in "UO":
+        return "'runs/*.h5:/x', or '@list.txt' with a location in each line, is many files as one matrix"
+    return "x[:, None] or x[None, :] turns a vector into a matrix"
+
+
 def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = False, entries: bool = False,
               reading: Reading | None = None) -> Seen:
     """ARRAY's memory as a two-dimensional array, and its type; TYPE_ states a type that NumPy lacks.  With ENTRIES it has
@@ -145,9 +156,8 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
                          hint="damier.multiply(a, b, 'FILE.h5:/c', append=True) writes to a file, which must not be open" if in_file else "")
     view, of_dlpack = _view(array, name)
     if len(view.shape) != 2 and not (entries and len(view.shape) > 2):
-        raise UsageError(f"{name} has {len(view.shape)} dimensions; matrices have 2",
-                         hint="x[:, None] or x[None, :] turns a vector into a matrix" if len(view.shape) < 2 else
-                         "x.reshape(len(x), -1) has a row for each of the first dimension; damier.matmul multiplies batches")
+        count = len(view.shape)
+        raise UsageError(f"{name} has {count} dimension{'s' * (count != 1)}; matrices have 2", hint=_hint_of_dimensions(array, view))
     if writable and (view.readonly if isinstance(view, DeviceArray) else not view.flags.writeable):
         raise UsageError(f"{name} is read-only")
     if writable and not _has_places(view):

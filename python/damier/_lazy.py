@@ -36,6 +36,14 @@ class Expression:
     def __neg__(self) -> Any:
         return self * -1
 
+    def dot(self, other: Any) -> Product:
+        """``self @ other``."""
+        return self @ other
+
+    def transpose(self) -> Any:
+        """``self.T``."""
+        return self.T
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""

@@ -187,6 +187,8 @@ class Operand:
             if m.array is None and m.local_shape(rank) == (0, 0):
                 return
         if m.array is None:
+            if ranks == 1:
+                raise UsageError(f"{self.name} is None, not a matrix")
             raise UsageError(f"{self.name}: this rank's part is None",
                              hint="on a rank without rows pass an array of shape (0, columns)")
         self.view, self.type, self.copy, self.stated.whole = as_matrix(m.array, self.name, m.type, writable,

@@ -128,6 +128,8 @@ def _with_keywords(text: str, known: dict[str, str]) -> str:
         kind = known.get(name, "")
         if kind.startswith("bool"):
             return f"{name}={not negated}" + (f" {value}" if value else "")
+        if name == "rank":  # an argument of damier.pca and damier.svd
+            name = "k"
         if not value:
             return name
         return f"{name}={_literal(value)}" if _is_value(value, kind) else f"{name} {value}"

@@ -55,7 +55,7 @@ class Lines(unittest.TestCase):
         a, v = np.ones((4, 3)), np.ones(3)
         for words, operands, options in (("b is a vector", (a, v), {"op_b": "t"}), ("inner dimensions", (a, v[:2]), {}),
                                          ("other dimensions", (a, v, np.ones((4, 1))), {}), ("other dimensions", (a, v, "C.h5"), {}),
-                                         ("has 1 dimensions", (a, v), {"top": 1}), ("masked", (a, np.ma.masked_equal(v, 1)), {})):
+                                         ("has 1 dimension;", (a, v), {"top": 1}), ("masked", (a, np.ma.masked_equal(v, 1)), {})):
             with self.subTest(words), self.assertRaisesRegex(damier.UsageError, words):
                 damier.matmul(*operands, **options)
 

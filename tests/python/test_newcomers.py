@@ -244,6 +244,10 @@ class Newcomers(unittest.TestCase):
     def test_37_how_long_and_how_much_memory(self):
         record = damier.plan("a.npy", "b.npy", memory="1g")
         self.assertGreater(record.forecast.total_s, 0)
+        x = damier.open("a.npy")
+        for record in (damier.plan("pca", "a.npy", rank=3), damier.plan(x.T @ x), damier.plan(x.transpose().dot(x))):
+            self.assertEqual(record.verb, "plan")
+        self.says("damier.plan('gram', 'X.h5')", lambda: damier.plan("a.npy"))
         self.says("8GiB of the host", lambda: damier.matmul(self.a, self.b, memory="1q"))
         self.says("progress", lambda: damier.multiply("a.npy", "b.npy", "c.h5", time_limit="1h"))
 
@@ -273,7 +277,12 @@ class Newcomers(unittest.TestCase):
                 for found in pool.map(lambda i: damier.matmul("a.npy", self.b, alpha=i), range(8)):
                     self.assertEqual(found.shape, (60, 5))
 
-    def test_41_what_the_library_has(self):
+    def test_41_what_is_not_a_matrix(self):
+        for given, words in ((None, "a is None"), (3.0, "alpha=3"), (["a.npy", "a.npy"], "'runs/*.h5:/x'")):
+            self.says(words, lambda given=given: damier.matmul(given, self.b))
+        self.says("k=8 asks for all", lambda: damier.pca("a.npy", 20))
+
+    def test_42_what_the_library_has(self):
         self.assertRegex(repr(damier.info()), r"damier \d+\.\d+\.\d+, \d+ cores, cpu: ")
 
 
