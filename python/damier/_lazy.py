@@ -38,7 +38,7 @@ class Expression:
 
     def dot(self, other: Any) -> Product:
         """``self @ other``."""
-        return self @ other
+        return Product(self, other)
 
     def transpose(self) -> Any:
         """``self.T``."""

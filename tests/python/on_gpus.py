@@ -230,7 +230,7 @@ class SeveralGpus(unittest.TestCase):
         a = matrix(20, 20)
         with damier.Context(gpus=3) as context:
             for parts, message in (([a, a], "2 parts for 3 GPUs"), ([a, a, a[:, 1:]], "20 and 19|19 and 20"),
-                                   ([a, a, a[0]], "1 dimensions"), ([a, a, a.astype("f4")], "f32 and f64|f64 and f32")):
+                                   ([a, a, a[0]], "1 dimension;"), ([a, a, a.astype("f4")], "f32 and f64|f64 and f32")):
                 with self.assertRaisesRegex(damier.UsageError, message):
                     context.matmul(damier.Rows(parts), a)
             with self.assertRaisesRegex(damier.UsageError, "whole matrix in the memory of one GPU"):

@@ -102,7 +102,7 @@ class Refused(unittest.TestCase):
         self.refused("masked", ByInterface(ADDRESS, (4, 4), "f8", mask=HOST), HOST)
         self.refused("stream 0", ByInterface(ADDRESS, (4, 4), "f8", stream=0), HOST)
         self.refused("in an unsupported way", ByInterface(ADDRESS, (4, 4), "f8", typestr="?!"), HOST)
-        self.refused("1 dimensions", ByInterface(ADDRESS, (4,), "f8"), HOST)
+        self.refused("1 dimension;", ByInterface(ADDRESS, (4,), "f8"), HOST)
         self.refused("other than a CUDA GPU .DLPack's kind 10", ByDlpack(ADDRESS, (4, 4), "f8", device=(10, 0)), HOST)
         self.refused("cannot be exported", Failing(), HOST)
 
