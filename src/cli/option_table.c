@@ -108,6 +108,8 @@ const dm_option dm_cli_options[] = {
      "also remove what a run of the same command would go on from", OWN(dm_value_set_flag, resumable), .flags_only = true, .usual = CLEAN},
     {"jobs-of", 0, "I/N", RUN, DM_GROUP_FILES, "all",
      "run only every N-th job, beginning with the I-th: --jobs-of $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT", OWN(dm_value_set_text, jobs_of), .flags_only = true, .usual = RUN},
+    {"at-once", 0, "N", RUN, DM_GROUP_FILES, NULL,
+     "run N jobs at the same time, each with its part of the cores and of the memory, unless its line states --threads and --memory", OWN(dm_value_set_count, at_once, .initial = "1", .least = 1), .flags_only = true, .usual = RUN},
     {"dry-run", 0, NULL, MULTIPLY | OPTION_FACTORS, DM_GROUP_FILES, NULL,
      "check the files and show the plan for this number of ranks; compute nothing", OWN(dm_value_set_flag, dry_run), .flags_only = true, .usual = MULTIPLY | OPTION_FACTORS},
     {"c", 0, "C0.h5[:/ds]", TIMES | DM_VERB_GRAM | PLAN | VERIFY, DM_GROUP_FILES, NULL,

@@ -13,7 +13,9 @@
 #include "cli/session.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
+#include "core/checked.h"
 #include "core/clock.h"
+#include "core/crew.h"
 #include "core/version.h"
 #include "dataset/codec.h"
 #include "options/request.h"
@@ -137,6 +139,14 @@ static dm_status check_job(const dm_call *call) {
                  "jobs are multiply, gram, cov, cor, verify and compare");
 }
 
+/* Each of COUNT jobs at once has its part of the node. */
+static void program_share_node(dm_settings *s, int64_t count) {
+  const int64_t free = dm_memory_available();
+  if (count <= 1) return;
+  if (s->threads == 0) s->threads = dm_max(1, dm_cores() / count);
+  if (s->memory[0] == 0 && free > 0) s->memory[0] = free / count / 10 * 9;
+}
+
 /* WITHIN: NULL, or the list that the call is a job of. */
 static dm_status read_call(dm_call *call, int argc, char **argv, const dm_call *within,
                            bool *answered) {
@@ -157,6 +167,7 @@ static dm_status read_call(dm_call *call, int argc, char **argv, const dm_call *
     call->settings.skip_done = true;
     call->own.quiet += within->own.quiet + 1;
     call->own.verbose += within->own.verbose;
+    program_share_node(&call->settings, within->own.at_once);
   }
   DM_TRY(dm_cli_environment(call));
   DM_TRY(check_operands(call));

@@ -1,6 +1,7 @@
-/* Runs the jobs of a list one after the other in a worker: a process that is forked once, and again
- * after a job that fails or ends it. So no job can harm another one, and none loads a library. */
+/* Runs the jobs of a list in workers: processes that are forked once, and again after a job that
+ * fails or ends one. So no job can harm another one, and none loads a library. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,24 +23,37 @@ typedef struct jobs_message {
 
 enum { JOBS_BEGINS = -1 };
 
+enum { JOBS_AT_ONCE = 256 };
+
+/* A worker runs every N-th job, of N workers. */
+typedef struct jobs_lane {
+  int64_t next, begun; /* jobs; begun: that the worker has not ended, or -1 */
+  pid_t worker;        /* 0: none */
+  int from;            /* the end of its pipe */
+} jobs_lane;
+
 typedef struct running {
   const dm_call *call;
   const dm_job_list *list;
-  int64_t next, failed, done; /* jobs */
-  int first;                  /* the first exit code that is not 0 */
+  int64_t failed, done;
+  int first; /* the exit code of the first job in the list that failed, */
+  int64_t first_job;
   bool stopped;
+  int lanes;
+  jobs_lane lane[JOBS_AT_ONCE];
 } running;
 
-/* ---- signals: the worker stops, and then the list ---- */
+/* ---- signals: the workers stop, and then the list ---- */
 
-static volatile sig_atomic_t jobs_asked, jobs_worker;
+static volatile sig_atomic_t jobs_asked, jobs_workers[JOBS_AT_ONCE];
 
-/* Those of a terminal reach the worker, too. */
+/* Those of a terminal reach the workers, too. */
 static void jobs_forward(int number, siginfo_t *info, void *context) {
   const int error = errno;
   (void)context;
   jobs_asked = 1;
-  if (jobs_worker > 0 && info->si_code <= 0) kill((pid_t)jobs_worker, number);
+  for (int i = 0; i < JOBS_AT_ONCE; i++)
+    if (jobs_workers[i] > 0 && info->si_code <= 0) kill((pid_t)jobs_workers[i], number);
   errno = error;
 }
 
@@ -69,12 +83,13 @@ static void jobs_say(int to, int64_t job, int64_t code) {
 }
 
 /* After a job that failed, what it left in this process is not trusted. */
-static _Noreturn void jobs_work(const running *r, int to) {
+static _Noreturn void jobs_work(const running *r, const jobs_lane *lane, int to) {
   int code = 0;
   jobs_catch(false);
   dm_comm_forget_launcher();
-  for (int64_t i = r->next; i < r->list->count && code == 0 && !r->list->jobs[i].wrong; i++) {
+  for (int64_t i = lane->next; i < r->list->count && code == 0; i += r->lanes) {
     const dm_job_line *job = &r->list->jobs[i];
+    if (job->wrong) break;
     jobs_say(to, i, JOBS_BEGINS);
     code = dm_cli_job(job->words, job->word, r->call);
     fflush(NULL);
@@ -85,14 +100,16 @@ static _Noreturn void jobs_work(const running *r, int to) {
 
 /* ---- in the first process ---- */
 
-static void jobs_ended(running *r, int64_t job, int code, const char *why) {
+static void jobs_ended(running *r, jobs_lane *lane, int64_t job, int code, const char *why) {
   const int64_t line = r->list->jobs[job].line;
-  r->next = job + 1;
-  if (code == 0) {
-    r->done++;
-    return;
+  lane->next = job + r->lanes;
+  lane->begun = -1;
+  r->done += code == 0;
+  if (code == 0) return;
+  if (r->first == 0 || job < r->first_job) {
+    r->first = code;
+    r->first_job = job;
   }
-  if (r->first == 0) r->first = code;
   r->stopped |= code == DM_E_STOPPED;
   r->failed++;
   fflush(stdout);
@@ -100,67 +117,94 @@ static void jobs_ended(running *r, int64_t job, int code, const char *why) {
           *why ? ", " : "", code);
 }
 
-/* Takes what the worker says until it ends; *begun: a job that it has not ended, or -1. */
-static void jobs_listen(running *r, int from, int64_t *begun) {
-  jobs_message message;
-  *begun = -1;
-  for (;;) {
-    const ssize_t got = read(from, &message, sizeof message);
-    if (got < 0 && errno == EINTR) continue;
-    if (got != (ssize_t)sizeof message) return;
-    *begun = message.code == JOBS_BEGINS ? message.job : -1;
-    if (message.code != JOBS_BEGINS) jobs_ended(r, message.job, (int)message.code, "");
-  }
-}
-
 /* A job that ended its process did so with its exit code. */
-static void jobs_wait(running *r, pid_t worker, int64_t begun) {
+static void jobs_wait(running *r, jobs_lane *lane) {
   int how = 0;
   char why[64] = "";
-  while (waitpid(worker, &how, 0) < 0 && errno == EINTR) continue;
-  jobs_worker = 0;
-  if (begun < 0) return;
+  close(lane->from);
+  while (waitpid(lane->worker, &how, 0) < 0 && errno == EINTR) continue;
+  jobs_workers[lane - r->lane] = 0;
+  lane->worker = 0;
+  if (lane->begun < 0) return;
   if (WIFSIGNALED(how)) snprintf(why, sizeof why, "killed by signal %d", WTERMSIG(how));
-  jobs_ended(r, begun, WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how), why);
+  jobs_ended(r, lane, lane->begun, WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how), why);
 }
 
-/* A worker runs jobs from the next one on. */
-static dm_status jobs_one_worker(running *r) {
+/* Takes what a worker says. */
+static void jobs_listen(running *r, jobs_lane *lane) {
+  jobs_message message;
+  const ssize_t got = read(lane->from, &message, sizeof message);
+  if (got < 0 && errno == EINTR) return;
+  if (got != (ssize_t)sizeof message)
+    jobs_wait(r, lane);
+  else if (message.code == JOBS_BEGINS)
+    lane->begun = message.job;
+  else
+    jobs_ended(r, lane, message.job, (int)message.code, "");
+}
+
+static dm_status jobs_start(running *r, jobs_lane *lane) {
   int ends[2];
-  int64_t begun;
   if (pipe(ends) < 0) return dm_fail(DM_E_IO, "no pipe: %s", strerror(errno));
   fflush(NULL);
   const pid_t worker = fork();
   if (worker < 0) {
+    const int reason = errno;
     close(ends[0]);
     close(ends[1]);
-    return dm_fail(DM_E_FIT, "no process can be started: %s", strerror(errno));
+    return dm_fail(DM_E_FIT, "no process can be started: %s", strerror(reason));
   }
   if (worker == 0) {
     close(ends[0]);
-    jobs_work(r, ends[1]);
+    jobs_work(r, lane, ends[1]);
   }
-  jobs_worker = worker;
   close(ends[1]);
-  const int64_t before = r->next;
-  jobs_listen(r, ends[0], &begun);
-  close(ends[0]);
-  jobs_wait(r, worker, begun);
-  return r->next > before ? DM_OK : dm_fail(DM_E_BUG, "a worker ended without a job");
+  lane->worker = worker;
+  lane->from = ends[0];
+  lane->begun = -1;
+  jobs_workers[lane - r->lane] = worker;
+  return DM_OK;
 }
 
-static dm_status jobs_all(running *r) {
-  while (r->next < r->list->count && !r->stopped && !jobs_asked) {
-    const dm_job_line *job = &r->list->jobs[r->next];
-    if (job->wrong)
-      jobs_ended(r, r->next, DM_E_USAGE, job->wrong);
-    else
-      DM_TRY(jobs_one_worker(r));
+/* Whether the lane has a job for a new worker. */
+static bool jobs_has_next(running *r, jobs_lane *lane) {
+  while (lane->next < r->list->count && !r->stopped && !jobs_asked) {
+    const dm_job_line *job = &r->list->jobs[lane->next];
+    if (!job->wrong) return true;
+    jobs_ended(r, lane, lane->next, DM_E_USAGE, job->wrong);
+  }
+  return false;
+}
+
+/* Starts a worker in each lane that has none; *count: that have one, whose pipes are in POLLED. */
+static dm_status jobs_start_all(running *r, struct pollfd *polled, jobs_lane **of, int *count) {
+  *count = 0;
+  for (int i = 0; i < r->lanes; i++) {
+    jobs_lane *lane = &r->lane[i];
+    if (!lane->worker && jobs_has_next(r, lane)) DM_TRY(jobs_start(r, lane));
+    if (!lane->worker) continue;
+    polled[*count] = (struct pollfd){.fd = lane->from, .events = POLLIN};
+    of[(*count)++] = lane;
   }
   return DM_OK;
 }
 
-static dm_status jobs_check(void) {
+static dm_status jobs_all(running *r) {
+  struct pollfd polled[JOBS_AT_ONCE];
+  jobs_lane *of[JOBS_AT_ONCE];
+  for (int count;;) {
+    DM_TRY(jobs_start_all(r, polled, of, &count));
+    if (count == 0) return DM_OK;
+    if (poll(polled, (nfds_t)count, -1) < 0 && errno != EINTR)
+      return dm_fail(DM_E_IO, "poll: %s", strerror(errno));
+    for (int i = 0; i < count; i++)
+      if (polled[i].revents) jobs_listen(r, of[i]);
+  }
+}
+
+static dm_status jobs_check(const dm_call *call) {
+  if (call->own.at_once > JOBS_AT_ONCE)
+    return dm_fail(DM_E_USAGE, "option '--at-once': at most %d jobs run at once", JOBS_AT_ONCE);
   if (dm_comm_size_before_start() <= 1) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "damier run is one process, but a launcher started %d",
                          dm_comm_size_before_start()),
@@ -186,8 +230,9 @@ static int jobs_report(const running *r, double seconds) {
 int dm_cli_run_list(dm_call *call) {
   const double start = dm_now();
   dm_job_list list = {.count = 0};
-  running r = {.call = call, .list = &list};
-  dm_status status = jobs_check();
+  running r = {.call = call, .list = &list, .lanes = (int)call->own.at_once};
+  for (int i = 0; i < r.lanes && i < JOBS_AT_ONCE; i++) r.lane[i].next = i;
+  dm_status status = jobs_check(call);
   if (!status) status = dm_job_list_read(call->operands[0], call->own.jobs_of, &list);
   jobs_catch(true);
   if (!status) status = jobs_all(&r);

@@ -73,16 +73,6 @@ dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
   return DM_OK;
 }
 
-dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
-                                   const char *const operands[2], dm_product_files *f) {
-  dm_problem problem;
-  DM_TRY(dm_request_inspect_operands(s, log, operands, f, &problem));
-  const dm_equation equation = dm_request_equation(s);
-  DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
-  DM_TRY(dm_request_find_done(s, log, f));
-  return f->done ? DM_OK : dm_request_check_output(s, log, f);
-}
-
 /* The vector AT, or NUMBERS in memory, with one for each of LENGTH WHATs. */
 static dm_status inspect_vector(const dm_settings *s, const dm_log *log, const dm_location *at,
                                 const dm_numbers *numbers, int64_t length, const char *what,

@@ -129,15 +129,10 @@ dm_status dm_request_inspect_operands(const dm_settings *settings, const dm_log 
                                       const char *const operands[2], dm_product_files *files,
                                       dm_problem *problem);
 
-/* The same and the vectors that SETTINGS name, and checks the output. */
+/* The same and the vectors that SETTINGS name, and checks the output, unless it is found to be the
+ * complete result, and that is asked for. (request_done.c) */
 dm_status dm_request_inspect_files(const dm_settings *settings, const dm_log *log,
                                    const char *const operands[2], dm_product_files *files);
-
-/* Sets REQUEST, and whether the output already is the complete result of SETTINGS, these inputs and
- * this version, if SETTINGS ask for that. In doubt it is not. DM_E_USAGE: that cannot be told.
- * (request_done.c) */
-dm_status dm_request_find_done(const dm_settings *settings, const dm_log *log,
-                               dm_product_files *files);
 
 /* Checks only the output; A, B and the old C are known. */
 dm_status dm_request_check_output(const dm_settings *settings, const dm_log *log,

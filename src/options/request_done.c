@@ -1,4 +1,5 @@
-/* Whether C is already there: the complete result of the same options, inputs and version. */
+/* The files of a product, and whether C is already there: the complete result of the same options,
+ * inputs and version. */
 #include "options/request.h"
 
 #include <stdio.h>
@@ -13,9 +14,9 @@
 
 /* Options that say how a run proceeds, or where C goes, not what C is. */
 static bool done_is_of_run(const char *name) {
-  static const char *const names[] = {"output",      "force",      "append",
-                                      "if-needed",   "checkpoint", "checkpoint-interval",
-                                      "hang-timeout"};
+  static const char *const names[] = {
+      "output",       "force",   "append",     "if-needed", "checkpoint", "checkpoint-interval",
+      "hang-timeout", "threads", "io-threads", "memory",    "read-by",    "write-by"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strcmp(name, names[i]) == 0) return true;
   return false;
@@ -109,7 +110,9 @@ static dm_status done_check_old(const dm_settings *s, const dm_product_files *f)
                  "name another output than the old C");
 }
 
-dm_status dm_request_find_done(const dm_settings *s, const dm_log *log, dm_product_files *f) {
+/* Sets what C is made of, and whether the output already is that, if the user asks for it. In doubt
+ * it is not. DM_E_USAGE: that cannot be told. */
+static dm_status done_find(const dm_settings *s, dm_product_files *f) {
   DM_FREED dm_attributes *list = NULL;
   dm_reductions kept;
   DM_TRY(dm_request_reductions(s, &kept));
@@ -128,6 +131,15 @@ dm_status dm_request_find_done(const dm_settings *s, const dm_log *log, dm_produ
             (kept.count > 0 || done_has(list, "damier_state", "complete"));
   if (f->done) f->out = s->output;
   if (f->done && !f->out.dataset[0]) strcpy(f->out.dataset, "/c");
-  (void)log;
   return DM_OK;
+}
+
+dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
+                                   const char *const operands[2], dm_product_files *f) {
+  dm_problem problem;
+  DM_TRY(dm_request_inspect_operands(s, log, operands, f, &problem));
+  const dm_equation equation = dm_request_equation(s);
+  DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
+  DM_TRY(done_find(s, f));
+  return f->done ? DM_OK : dm_request_check_output(s, log, f);
 }

@@ -20,14 +20,19 @@ ls C*.h5
 damier run jobs.txt 2>/dev/null | listed # again: only what failed
 damier run jobs.txt --jobs-of 1/3 2>/dev/null | listed
 damier run jobs.txt --jobs-of 3/3 2>/dev/null | listed
+rm C*.h5
+damier run jobs.txt --at-once 3 -qq 2>/dev/null # the exit code is that of the first line that failed
+echo "exit $?"
+ls C*.h5
 try damier run jobs.txt --jobs-of 4/3
+try damier run jobs.txt --at-once 1000
 try damier run missing.txt
 printf 'multiply A.h5 B.h5 -o C1.h5 --alpha 3\nmultiply A.h5 B.h5 -o C1.h5 --alpha 3 --if-needed\n' > again.txt
 damier run again.txt 2>&1 | listed # another C is replaced only if the line says so
 damier run again.txt 2>&1 | listed
 try ranks 2 damier run jobs.txt
 for i in $(seq 400); do echo "multiply A.h5 B.h5 -o D$i.h5"; done > many.txt
-damier run many.txt -qq 2>/dev/null &
+damier run many.txt --at-once 2 -qq 2>/dev/null &
 until [ -e D3.h5 ]; do sleep 0.01; done
 kill -TERM $!
 wait $!
