@@ -36,7 +36,9 @@ static bool is_limited(void) {
 }
 
 void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes) {
-  const size_t size = (size_t)dm_round_up(bytes, DM_ALIGNMENT); /* as allocated */
+  /* Only whole pages of it: others may have the rest of the last one, where pages are larger. */
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const size_t size = (size_t)(dm_round_up(bytes, DM_ALIGNMENT) / page * page);
   for (int i = 0; i < DM_KEPT && bytes >= KEPT_MEMORY_LEAST && !is_limited(); i++) {
     if (kept->block[i].memory) continue;
     if (madvise(memory, size, MADV_FREE) != 0) break;

@@ -108,7 +108,11 @@ dm_status dm_folder_sync_name(const dm_location *at) {
 
 /* ---- what is in memory ---- */
 
-enum { SAMPLES = 64, FILE_SYSTEM_SAMPLE = 1 << 20, FILE_SYSTEM_PAGE = 4096 };
+enum {
+  SAMPLES = 64,
+  FILE_SYSTEM_SAMPLE = 1 << 20,
+  FILE_SYSTEM_PAGE = 4096 /* the smallest */
+};
 
 /* In linux/mman.h since 6.5. */
 enum { CACHESTAT = 451 };
@@ -133,7 +137,7 @@ static bool count_resident(int fd, int64_t first_byte, int64_t bytes, int64_t *p
   void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, first_byte);
   if (map == MAP_FAILED) return false;
   const bool known = mincore(map, (size_t)bytes, resident) == 0;
-  for (int64_t i = 0; known && i < dm_ceil_div(bytes, FILE_SYSTEM_PAGE); i++)
+  for (int64_t i = 0; known && i < dm_ceil_div(bytes, sysconf(_SC_PAGESIZE)); i++)
     *pages += resident[i] & 1;
   (void)munmap(map, (size_t)bytes);
   return known;
@@ -143,14 +147,15 @@ static double cached_part(int fd, const struct stat *info) {
   const int64_t size = (int64_t)info->st_size,
                 samples = dm_min(SAMPLES, dm_ceil_div(size, FILE_SYSTEM_SAMPLE));
   const bool owner = info->st_uid == geteuid() || geteuid() == 0;
+  const int64_t page = sysconf(_SC_PAGESIZE);
   int64_t pages = 0, asked = 0;
   for (int64_t i = 0; i < samples; i++) {
-    const int64_t first_byte = i * (size / samples) / FILE_SYSTEM_PAGE * FILE_SYSTEM_PAGE;
+    const int64_t first_byte = i * (size / samples) / page * page;
     const int64_t bytes = dm_min(FILE_SYSTEM_SAMPLE, size - first_byte);
     if (!count_pages(fd, first_byte, bytes, &pages) &&
         !(owner && count_resident(fd, first_byte, bytes, &pages)))
       return 0;
-    asked += dm_ceil_div(bytes, FILE_SYSTEM_PAGE);
+    asked += dm_ceil_div(bytes, page);
   }
   return asked > 0 ? (double)pages / (double)asked : 0;
 }
