@@ -22,7 +22,7 @@ class ProductOptions(TypedDict, total=False):
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     append: bool | None
-    """add C to an existing file as a new dataset; the file may hold A and B."""
+    """add C to an existing file as a new dataset, or with force in place of one; the file may hold A and B, and is copied."""
     chunk: str | Sequence[int] | None
     """store the output in chunks of R rows and C columns."""
     deflate: SupportsIndex | None
@@ -441,7 +441,7 @@ class PlanOptions(TypedDict, total=False):
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     append: bool | None
-    """add C to an existing file as a new dataset; the file may hold A and B."""
+    """add C to an existing file as a new dataset, or with force in place of one; the file may hold A and B, and is copied."""
     chunk: str | Sequence[int] | None
     """store the output in chunks of R rows and C columns."""
     deflate: SupportsIndex | None
@@ -618,7 +618,7 @@ class ContextOptions(TypedDict, total=False):
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     append: bool | None
-    """add C to an existing file as a new dataset; the file may hold A and B."""
+    """add C to an existing file as a new dataset, or with force in place of one; the file may hold A and B, and is copied."""
     chunk: str | Sequence[int] | None
     """store the output in chunks of R rows and C columns."""
     deflate: SupportsIndex | None
