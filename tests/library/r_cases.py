@@ -16,7 +16,7 @@ SKIPPED = 77
 def run(*words, folder, **more):
     plain = {name: value for name, value in environment().items() if name not in ("LD_PRELOAD", "R_LIBS")}
     return subprocess.run([str(word) for word in words], cwd=folder, env={**plain, "LC_ALL": "C.UTF-8", **more}, capture_output=True,
-                          text=True, timeout=280, check=False)
+                          text=True, timeout=550, check=False)
 
 
 def check_configure(folder):
