@@ -203,7 +203,7 @@ if [ -n "$all" ]; then
   step "build without MPI" build_without_mpi &&
     run_tests without-mpi --tests-regex '^library\.without_mpi$'
 
-  step "shellcheck" shellcheck -x scripts/*.sh .ci/run packaging/*.sh slurm/*.sh slurm/*.sbatch \
+  step "shellcheck" shellcheck -x scripts/*.sh .ci/run R/configure R/cleanup packaging/*.sh slurm/*.sh slurm/*.sbatch \
     simulation/*.sh tests/cluster/cluster tests/cluster/enter tests/cluster/slurm.sh || true
   step "man page" check_man_page || true
   if has "${MKDOCS-mkdocs}"; then
