@@ -9,30 +9,50 @@
 
 enum { HDF5_SELECTION_MOST_RUNS = 1 << 22 };
 
-static dm_status hdf5_selection_unreadable(const dm_location *of) {
+dm_status dm_mappings_unreadable(const dm_location *of) {
   return dm_h5_fail(DM_E_INPUT, of, "its mappings cannot be read");
 }
 
-/* Fills in a regular dm_selection from axis FIRST on; false: too large. */
-static bool take_regular(dm_selection *s, int first, const hsize_t *start, const hsize_t *stride,
-                         const hsize_t *count, const hsize_t *block) {
+/* Whether axis I of S ends before 2^63, its blocks apart. */
+static bool slab_ends(const dm_slab *s, int i) {
+  int64_t end;
+  return s->start[i] >= 0 && s->stride[i] >= 1 && s->count[i] >= 1 && s->block[i] >= 1 &&
+         (s->count[i] == 1 || s->stride[i] >= s->block[i]) &&
+         !dm_mul_overflows(s->count[i] - 1, s->stride[i], &end) &&
+         !dm_add_overflows(end, s->block[i], &end) && !dm_add_overflows(end, s->start[i], &end);
+}
+
+dm_status dm_slab_regular(const dm_location *of, hid_t space, dm_slab *s) {
+  hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
+    return dm_mappings_unreadable(of);
   for (int i = 0; i < s->rank; i++) {
-    const int x = first + i;
-    int64_t end;
-    s->start[x] = (int64_t)start[i];
-    s->stride[x] = (int64_t)stride[i];
-    s->count[x] = (int64_t)count[i];
-    s->block[x] = (int64_t)block[i];
-    if (s->start[x] < 0 || s->stride[x] < 1 || s->count[x] < 1 || s->block[x] < 1 ||
-        dm_mul_overflows(s->count[x] - 1, s->stride[x], &end) ||
-        dm_add_overflows(end, s->block[x], &end) || dm_add_overflows(end, s->start[x], &end))
-      return false;
-    if (s->stride[x] != s->block[x] && s->count[x] > 1) continue;
-    s->block[x] *= s->count[x]; /* one block */
-    s->stride[x] = s->block[x];
-    s->count[x] = 1;
+    if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
+      return dm_hint(
+          dm_fail_at(DM_E_INPUT, of, "has a mapping without an end, which is not supported"),
+          "map the sources that there are: in h5py without maxshape");
+    s->start[i] = (int64_t)start[i];
+    s->stride[i] = (int64_t)stride[i];
+    s->count[i] = (int64_t)count[i];
+    s->block[i] = (int64_t)block[i];
+    if (!slab_ends(s, i)) return dm_mappings_unreadable(of);
   }
-  return true;
+  return DM_OK;
+}
+
+/* Fills in a regular dm_selection; blocks that touch are one. */
+static dm_status read_regular(const dm_location *of, hid_t space, dm_selection *s) {
+  dm_slab slab = {.rank = s->rank};
+  DM_TRY(dm_slab_regular(of, space, &slab));
+  for (int i = 0; i < s->rank; i++) {
+    const int x = 2 - s->rank + i;
+    const bool touch = slab.count[i] == 1 || slab.stride[i] == slab.block[i];
+    s->start[x] = slab.start[i];
+    s->count[x] = touch ? 1 : slab.count[i];
+    s->block[x] = touch ? slab.count[i] * slab.block[i] : slab.block[i];
+    s->stride[x] = touch ? s->block[x] : slab.stride[i];
+  }
+  return DM_OK;
 }
 
 static int by_row(const void *a, const void *b) {
@@ -72,24 +92,24 @@ static dm_status runs_of_blocks(const dm_location *of, dm_selection *s, const hs
 static dm_status read_irregular(const dm_location *of, hid_t space, dm_selection *s) {
   const hssize_t count = H5Sget_select_hyper_nblocks(space);
   DM_FREED hsize_t *blocks = NULL;
-  if (count < 0) return hdf5_selection_unreadable(of);
+  if (count < 0) return dm_mappings_unreadable(of);
   if (count > HDF5_SELECTION_MOST_RUNS) return too_many_runs(of);
   DM_TRY(dm_buffer_table(dm_max(1, 2 * s->rank * count), &blocks));
   if (H5Sget_select_hyper_blocklist(space, 0, (hsize_t)count, blocks) < 0)
-    return hdf5_selection_unreadable(of);
+    return dm_mappings_unreadable(of);
   return runs_of_blocks(of, s, blocks, count);
 }
 
 dm_status dm_selection_read(const dm_location *of, hid_t space, const char *whose,
                             dm_selection *s) {
-  hsize_t dims[H5S_MAX_RANK], start[2], stride[2], count[2], block[2];
+  hsize_t dims[H5S_MAX_RANK];
   *s = (dm_selection){.rank = H5Sget_simple_extent_dims(space, dims, NULL),
                       .start = {0, 0},
                       .stride = {1, 1},
                       .count = {1, 1},
                       .block = {1, 1},
                       .extent = {1, 1}};
-  if (s->rank < 0) return hdf5_selection_unreadable(of);
+  if (s->rank < 0) return dm_mappings_unreadable(of);
   s->all = H5Sget_select_type(space) == H5S_SEL_ALL;
   if (s->all && s->rank == 0 && *whose) return DM_OK; /* the file does not keep its extent */
   if (s->rank != 1 && s->rank != 2)
@@ -106,22 +126,14 @@ dm_status dm_selection_read(const dm_location *of, hid_t space, const char *whos
   case H5S_SEL_ALL:
     memcpy(s->block, s->extent, sizeof s->block);
     memcpy(s->stride, s->extent, sizeof s->stride);
-    return s->extent[0] > 0 && s->extent[1] > 0 ? DM_OK : hdf5_selection_unreadable(of);
+    return s->extent[0] > 0 && s->extent[1] > 0 ? DM_OK : dm_mappings_unreadable(of);
   case H5S_SEL_HYPERSLABS:
     break;
   default:
     return dm_fail_at(DM_E_INPUT, of, "maps single points, which is not supported");
   }
-  if (H5Sis_regular_hyperslab(space) <= 0) return read_irregular(of, space, s);
-  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
-    return hdf5_selection_unreadable(of);
-  for (int i = 0; i < s->rank; i++)
-    if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
-      return dm_hint(
-          dm_fail_at(DM_E_INPUT, of, "has a mapping without an end, which is not supported"),
-          "map the sources that there are: in h5py without maxshape");
-  return take_regular(s, first, start, stride, count, block) ? DM_OK
-                                                             : hdf5_selection_unreadable(of);
+  return H5Sis_regular_hyperslab(space) > 0 ? read_regular(of, space, s)
+                                            : read_irregular(of, space, s);
 }
 
 dm_status dm_selection_list(const dm_location *of, dm_selection *s) {

@@ -10,6 +10,21 @@
 #include "core/status.h"
 #include "dataset/dataset.h"
 
+/* COUNT blocks of BLOCK indices, STRIDE apart, of each axis. */
+typedef struct dm_slab {
+  int rank;
+  bool all; /* of the source, whose shape may not be known */
+  int64_t extent[DM_AXES];
+  int64_t start[DM_AXES], stride[DM_AXES], count[DM_AXES], block[DM_AXES];
+} dm_slab;
+
+/* Fills in start, stride, count and block of SLAB, whose rank is set, from SPACE, a regular
+ * hyperslab of the virtual dataset OF. DM_E_INPUT: it has no end, or is damaged. */
+dm_status dm_slab_regular(const dm_location *of, hid_t space, dm_slab *slab);
+
+/* DM_E_INPUT: the mappings of OF cannot be read. */
+dm_status dm_mappings_unreadable(const dm_location *of);
+
 /* Neighbouring elements of a row. */
 typedef struct dm_row_run {
   int64_t row, col, length;

@@ -13,10 +13,6 @@
 
 enum { MOST_BLOCKS = 1 << 20 };
 
-static dm_status virtual_slabs_unreadable(const dm_location *of) {
-  return dm_h5_fail(DM_E_INPUT, of, "its mappings cannot be read");
-}
-
 /* All of EXTENT. */
 static void virtual_slabs_take_all(dm_slab *s) {
   for (int i = 0; i < s->rank; i++) {
@@ -26,33 +22,15 @@ static void virtual_slabs_take_all(dm_slab *s) {
   }
 }
 
-static bool virtual_slabs_takes(dm_slab *s, const hsize_t *start, const hsize_t *stride,
-                                const hsize_t *count, const hsize_t *block) {
-  for (int i = 0; i < s->rank; i++) {
-    int64_t end;
-    s->start[i] = (int64_t)start[i];
-    s->stride[i] = (int64_t)stride[i];
-    s->count[i] = (int64_t)count[i];
-    s->block[i] = (int64_t)block[i];
-    if (s->start[i] < 0 || s->stride[i] < 1 || s->count[i] < 1 || s->block[i] < 1 ||
-        s->count[i] > MOST_BLOCKS || (s->count[i] > 1 && s->stride[i] < s->block[i]) ||
-        dm_mul_overflows(s->count[i] - 1, s->stride[i], &end) ||
-        dm_add_overflows(end, s->block[i], &end) || dm_add_overflows(end, s->start[i], &end))
-      return false;
-  }
-  return true;
-}
-
 dm_status dm_slab_read(const dm_location *of, int64_t space, dm_slab *s) {
-  hsize_t dims[H5S_MAX_RANK], start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK],
-      block[H5S_MAX_RANK];
+  hsize_t dims[H5S_MAX_RANK];
   const H5S_sel_type kind = H5Sget_select_type(space);
   *s = (dm_slab){.rank = H5Sget_simple_extent_dims(space, dims, NULL), .all = kind == H5S_SEL_ALL};
-  if (s->rank < 0) return virtual_slabs_unreadable(of);
+  if (s->rank < 0) return dm_mappings_unreadable(of);
   if (s->rank > DM_AXES)
     return dm_fail_at(DM_E_INPUT, of, "maps %d dimensions; at most %d are read", s->rank, DM_AXES);
   for (int i = 0; i < s->rank; i++) {
-    if (dims[i] > INT64_MAX) return virtual_slabs_unreadable(of);
+    if (dims[i] > INT64_MAX) return dm_mappings_unreadable(of);
     s->extent[i] = (int64_t)dims[i];
   }
   if (s->all) {
@@ -66,14 +44,10 @@ dm_status dm_slab_read(const dm_location *of, int64_t space, dm_slab *s) {
         dm_fail_at(DM_E_INPUT, of,
                    "has more than 2 dimensions and a mapping that is not a box with steps"),
         "copy it: in h5py f['copy'] = f['name'][()]");
-  if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0)
-    return virtual_slabs_unreadable(of);
+  DM_TRY(dm_slab_regular(of, space, s));
   for (int i = 0; i < s->rank; i++)
-    if (count[i] == H5S_UNLIMITED || block[i] == H5S_UNLIMITED)
-      return dm_hint(
-          dm_fail_at(DM_E_INPUT, of, "has a mapping without an end, which is not supported"),
-          "map the sources that there are: in h5py without maxshape");
-  return virtual_slabs_takes(s, start, stride, count, block) ? DM_OK : virtual_slabs_unreadable(of);
+    if (s->count[i] > MOST_BLOCKS) return dm_mappings_unreadable(of);
+  return DM_OK;
 }
 
 /* Elements of the axes FIRST to END - 1; -1: it overflows. */

@@ -3,14 +3,7 @@
 #define DM_INSPECT_VIRTUAL_SLABS_H
 
 #include "dataset/composite.h"
-
-/* COUNT blocks of BLOCK indices, STRIDE apart, of each axis. */
-typedef struct dm_slab {
-  int rank;
-  bool all; /* of the source, whose shape may not be known */
-  int64_t extent[DM_AXES];
-  int64_t start[DM_AXES], stride[DM_AXES], count[DM_AXES], block[DM_AXES];
-} dm_slab;
+#include "inspect/hdf5_selection.h"
 
 /* Reads what SPACE (of HDF5) selects, for the virtual dataset OF. DM_E_INPUT: no box with steps. */
 dm_status dm_slab_read(const dm_location *of, int64_t space, dm_slab *slab);
