@@ -43,7 +43,7 @@ static dm_dataset api_product_dataset_of(const dm_api_product *p, const damier_m
                                          const char *name) {
   const int64_t batch = p->settings.batch;
   dm_dataset d = {.rows = matrix->rows, .cols = matrix->cols, .dtype = (dm_dtype)matrix->type};
-  if (batch > 1) d.leads = (dm_leads){1, {batch}};
+  if (batch > 1) d.leads = (dm_leads){.count = 1, .extent = {batch}};
   strcpy(d.at.file, "memory");
   strcpy(d.at.dataset, name);
   return d;
@@ -60,7 +60,8 @@ static bool is_kept_only(const damier_matrix *matrix) {
 static dm_status api_product_describe(const dm_api_product *p, const damier_matrix *matrix, int x,
                                       dm_dataset *dataset) {
   if (is_file(matrix))
-    return dm_request_inspect_factor(&p->settings, &p->context->run.log, matrix->file, x, dataset);
+    return dm_request_inspect_factor(&p->settings, &p->context->run.log, matrix->file, x,
+                                     !p->stated.components, dataset);
   *dataset = api_product_dataset_of(p, matrix, x == 0 ? "A" : "B");
   return dm_request_state_missing(&p->settings, &p->context->run.log, dataset);
 }
@@ -140,6 +141,7 @@ static dm_status api_product_arrange(dm_api_product *p) {
                      (long long)sets[x]->rows, "AB"[x], (long long)s -> batch);
   }
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
+  if (!p->stated.components) DM_TRY(dm_request_shape_result(s, &f->a, &f->b, &f->form.leads));
   for (int x = 0; x < 2; x++)
     if (!is_file(operands[x]) && sets[x]->composite)
       return dm_hint(dm_fail(DM_E_USAGE, "%c in memory is not repeated for a batch", "AB"[x]),
@@ -159,12 +161,12 @@ static dm_status describe_all(dm_api_product *p) {
   DM_TRY(api_product_describe(p, p->a, 0, &f->a));
   DM_TRY(api_product_describe(p, p->b, 1, &f->b));
   if (p->stated.components) return describe_components(p);
+  DM_TRY(api_product_arrange(p));
   if (f->has_c && is_file(&p->old))
-    DM_TRY(
-        dm_request_inspect_at(&p->settings, &p->context->run.log, &p->settings.old_c, &f->c, NULL));
+    DM_TRY(dm_request_inspect_shaped(&p->settings, &p->context->run.log, &p->settings.old_c,
+                                     f->form.leads.vector, &f->c, NULL));
   else if (f->has_c)
     f->c = api_product_dataset_of(p, &p->old, "C");
-  DM_TRY(api_product_arrange(p));
   dm_request_tell(&p->settings, &p->context->run.log, &f->a, &f->b);
   const dm_equation equation = equation_of(p);
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,

@@ -23,8 +23,8 @@ static dm_status compare_inspect(const dm_call *call, dm_compare *job) {
   DM_TRY(dm_buffer_table(1, &s));
   *s = call->settings;
   if (!s->as_row) s->as_column = true;
-  DM_TRY(dm_request_inspect_factor(s, &log, call->operands[0], 0, &job->a));
-  return dm_request_inspect_factor(s, &log, call->operands[1], 1, &job->b);
+  DM_TRY(dm_request_inspect_factor(s, &log, call->operands[0], 0, false, &job->a));
+  return dm_request_inspect_factor(s, &log, call->operands[1], 1, false, &job->b);
 }
 
 static dm_status compare_work(dm_run *run, const dm_call *call, void *shared, dm_record *record) {

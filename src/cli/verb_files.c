@@ -60,6 +60,7 @@ static dm_status read_settings(const dm_call *call, dm_generate *g) {
   DM_TRY(check_parameter(g));
   DM_TRY(dm_value_location(call->operands[0], &g->out));
   g->form.npy = dm_output_is_npy(&g->out);
+  g->form.zarr = dm_output_is_zarr(&g->out);
   return dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols);
 }
 

@@ -265,6 +265,19 @@ dm_status dm_codec_pack(const void *data, int64_t *length, int level, void *out,
 #endif
 }
 
+dm_status dm_codec_frame(const void *data, int64_t bytes, int level, void *out, int64_t room,
+                         int64_t *made) {
+#ifdef DAMIER_HAVE_ZSTD
+  const size_t size = ZSTD_compress(out, (size_t)room, data, (size_t)bytes, level);
+  if (ZSTD_isError(size)) return dm_fail(DM_E_FIT, "zstd: %s", ZSTD_getErrorName(size));
+  *made = (int64_t)size;
+  return DM_OK;
+#else
+  (void)data, (void)bytes, (void)level, (void)out, (void)room, (void)made;
+  return dm_fail(DM_E_USAGE, "this build has no zstd");
+#endif
+}
+
 /* ---- shuffled bytes and bits ---- */
 
 /* SIZE is constant where this is inlined. Gathers the first bytes of all elements, then the second

@@ -46,6 +46,14 @@ enum { DM_ZSTD_FILTER = 32015, DM_BLOSC_FILTER = 32001, DM_LZ4_SIZED = -4 };
  * those written. *gained: they are fewer; else *length stays. DM_E_USAGE: the build has no zstd. */
 dm_status dm_codec_pack(const void *data, int64_t *length, int level, void *out, bool *gained);
 
+/* Packs BYTES bytes of DATA, whatever that gains, into *made bytes of OUT, which has ROOM bytes;
+ * dm_codec_frame_room(BYTES) are enough. */
+static inline int64_t dm_codec_frame_room(int64_t bytes) {
+  return bytes + bytes / 128 + 1024;
+}
+dm_status dm_codec_frame(const void *data, int64_t bytes, int level, void *out, int64_t room,
+                         int64_t *made);
+
 /* The names of this build's codecs: "deflate (libdeflate), bitshuffle, zstd". */
 const char *dm_codec_names(void);
 

@@ -72,10 +72,15 @@ enum {
   DM_FILTERS_END = 8192
 };
 
+/* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
+typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
+
 /* The leading dimensions of a stack of matrices, which are one below the other: 4 x 5 of 4 x 5 x 20
- * x 30 are those of 20 matrices, which count as one of 400 x 30. COUNT 0: a single matrix. */
+ * x 30 are those of 20 matrices, which count as one of 400 x 30. COUNT 0: a single matrix, which is
+ * written as one dimension if it is a VECTOR. */
 typedef struct dm_leads {
   int count;
+  dm_vector vector;
   int64_t extent[DM_AXES];
 } dm_leads;
 
@@ -116,9 +121,6 @@ const char *dm_parts_text(dm_parts parts); /* for people; "": together */
 /* "folded into 30 x 30, row after row"; "": it is not */
 enum { DM_FOLD_TEXT = 100 };
 const char *dm_fold_text(const dm_fold *fold, char text[DM_FOLD_TEXT]);
-
-/* How to read a dataset of one dimension; DM_NO_VECTOR: it has two. */
-typedef enum dm_vector { DM_NO_VECTOR, DM_AS_COLUMN, DM_AS_ROW } dm_vector;
 
 enum { DM_FEW_CHUNKS = 16, DM_FEW_STEPS = 3 };
 

@@ -315,7 +315,7 @@ dm_status dm_h5_status(dm_code code, const dm_location *at, const char *file, in
 int dm_h5_dims(const dm_leads *leads, int64_t each, int64_t rows, int64_t cols, hsize_t *dims) {
   int rank = 0;
   for (; rank < leads->count; rank++) dims[rank] = (hsize_t)(each > 0 ? each : leads->extent[rank]);
-  dims[rank++] = (hsize_t)rows;
-  dims[rank++] = (hsize_t)cols;
+  if (leads->vector != DM_AS_ROW) dims[rank++] = (hsize_t)rows;
+  if (leads->vector != DM_AS_COLUMN) dims[rank++] = (hsize_t)cols;
   return rank;
 }

@@ -80,8 +80,11 @@ dm_status dm_npy_header(dm_dtype dtype, int64_t rows, int64_t cols, const dm_lea
     shaped += snprintf(shape + shaped, sizeof shape - (size_t)shaped, "%lld, ",
                        (long long)leads->extent[i]);
   rows /= dm_leads_entries(leads);
-  snprintf(shape + shaped, sizeof shape - (size_t)shaped, "%lld, %lld", (long long)rows,
-           (long long)cols);
+  if (leads->vector != DM_NO_VECTOR)
+    snprintf(shape + shaped, sizeof shape - (size_t)shaped, "%lld,", (long long)(rows * cols));
+  else
+    snprintf(shape + shaped, sizeof shape - (size_t)shaped, "%lld, %lld", (long long)rows,
+             (long long)cols);
   *length = dm_npy_header_of(type, shape, text);
   return DM_OK;
 }

@@ -375,6 +375,13 @@ static dm_status examine_part_split(const selection *s, int *of_rows, dm_leads *
   return DM_OK;
 }
 
+/* Whether all dimensions but one are dropped. */
+static bool examine_part_keeps_one(const selection *s) {
+  int kept = 0;
+  for (int i = 0; i < s->axes.count; i++) kept += !s->pick[i].single;
+  return kept == 1;
+}
+
 static dm_status examine_part_make(const selection *s, dm_dataset *whole, dm_composer *made,
                                    dm_dataset *find) {
   dm_stretches rows = {NULL, 0}, cols = {NULL, 0};
@@ -392,6 +399,7 @@ static dm_status examine_part_make(const selection *s, dm_dataset *whole, dm_com
                                         whole, find);
   if (!status && constant)
     memcpy(find->composite->fill, whole->composite->fill, sizeof find->composite->fill);
+  find->vector = examine_part_keeps_one(s) ? s->trust->vectors : DM_NO_VECTOR;
   free(rows.list);
   free(cols.list);
   return dm_file_named(status, s->at);

@@ -250,7 +250,7 @@ static dm_status arrays_make_file(const dm_location *at, bool force, dm_output_f
   const dm_output_completion completion = {.force = force};
   bool named = false;
   DM_TRY(dm_output_forget(at));
-  DM_TRY(dm_output_fill(file, &wanted, NULL, work, context));
+  DM_TRY(dm_output_fill(file, &wanted, NULL, false, work, context));
   dm_status status = dm_output_commit(file, &completion, keepalive, &named);
   if (!named) dm_output_discard(file);
   dm_output_release(file);

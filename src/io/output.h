@@ -27,6 +27,7 @@ typedef struct dm_output_file {
   dm_write_way way; /* pwrite, unless dm_output_choose_way found another */
   char id[DM_ID];   /* random; stored in the part file, its journal and the finished file */
   uint64_t inode;   /* of the part file */
+  bool store;       /* it is a folder of Zarr */
   int made;         /* the creator's descriptor, or -1: keeps the inode and a shared lock */
 } dm_output_file;
 

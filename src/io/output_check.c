@@ -106,6 +106,20 @@ static dm_status is_directory(const dm_location *at) {
                  at->file, slash ? "" : "/");
 }
 
+/* A folder of Zarr is replaced if it is a whole array that damier wrote. */
+static dm_status check_store(const dm_location *at, bool force, const dm_dataset *const *inputs,
+                             int count) {
+  dm_location metadata = *at;
+  struct stat info;
+  if ((size_t)snprintf(metadata.file, sizeof metadata.file, "%.*s/zarr.json", DM_PATH - 16,
+                       at->file) < sizeof metadata.file &&
+      stat(metadata.file, &info) == 0)
+    DM_TRY(check_inputs(at, &info, inputs, count));
+  if (force) return dm_store_holds_only(at);
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "the folder exists"),
+                 "--force replaces it if it holds nothing but an array that damier wrote");
+}
+
 static dm_status check_existing(const dm_location *at, const struct stat *info, bool force,
                                 const dm_dataset *const *inputs, int count,
                                 dm_output_form *appended) {
@@ -113,6 +127,7 @@ static dm_status check_existing(const dm_location *at, const struct stat *info, 
   if (S_ISLNK(info->st_mode))
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a symbolic link"),
                    "name the file that it points to");
+  if (S_ISDIR(info->st_mode) && dm_output_is_zarr(at)) return check_store(at, force, inputs, count);
   if (S_ISDIR(info->st_mode)) return is_directory(at);
   if (!S_ISREG(info->st_mode)) return dm_fail_at(DM_E_USAGE, at, "is not a regular file");
   if (appended || force) DM_TRY(check_sticky(at, info));
@@ -167,21 +182,22 @@ static void name_dataset(dm_location *location, const char *default_name) {
 /* DM_E_USAGE: the name of AT ends like that of a file of another format. */
 static dm_status check_ending(const dm_location *at) {
   static const char *const endings[] = {
-      "csv", "tsv",   "txt",  "json", "mat",    "nc",      "nc3",   "nc4",         "cdf",  "netcdf",
-      "npz", "zarr",  "n5",   "mtx",  "mm",     "feather", "arrow", "parquet",     "orc",  "avro",
-      "xls", "xlsx",  "ods",  "pkl",  "pickle", "pt",      "pth",   "safetensors", "gguf", "rds",
-      "rda", "rdata", "fits", "fit",  "tif",    "tiff",    "png",   "jpg",         "jpeg", "root",
-      "bp",  "grib",  "hdf4", "h4",   "zip",    "tar",     "gz",    "tgz",         "bz2",  "xz",
-      "dta", "sav",   "nii",  "dcm",  "nrrd",   "mrc",     "vtk",   "sas7bdat",    "gif",  "svg",
-      "log", "toml",  "ini",  "tex",  "doc",    "docx",    "odt",   "py",          "m",    "r",
-      "zst", "lz4",   "7z",   "db",   "sqlite", "html",    "xml",   "yaml",        "md",   "pdf"};
+      "csv",   "tsv",  "txt", "json",   "mat",     "nc",    "nc3",         "nc4",  "cdf",  "netcdf",
+      "npz",   "n5",   "mtx", "mm",     "feather", "arrow", "parquet",     "orc",  "avro", "xls",
+      "xlsx",  "ods",  "pkl", "pickle", "pt",      "pth",   "safetensors", "gguf", "rds",  "rda",
+      "rdata", "fits", "fit", "tif",    "tiff",    "png",   "jpg",         "jpeg", "root", "bp",
+      "grib",  "hdf4", "h4",  "zip",    "tar",     "gz",    "tgz",         "bz2",  "xz",   "dta",
+      "sav",   "nii",  "dcm", "nrrd",   "mrc",     "vtk",   "sas7bdat",    "gif",  "svg",  "log",
+      "toml",  "ini",  "tex", "doc",    "docx",    "odt",   "py",          "m",    "r",    "zst",
+      "lz4",   "7z",   "db",  "sqlite", "html",    "xml",   "yaml",        "md",   "pdf"};
   const char *slash = strrchr(at->file, '/'), *name = slash ? slash + 1 : at->file;
   const char *dot = strrchr(name, '.');
   for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
     if (strcasecmp(dot + 1, endings[i]) == 0)
-      return dm_hint(dm_fail_at(DM_E_USAGE, at, "'%s' files cannot be written", dot),
-                     "C is written as HDF5 (.h5, .hdf5) or in NumPy's format (.npy); name such a "
-                     "file, and convert it");
+      return dm_hint(
+          dm_fail_at(DM_E_USAGE, at, "'%s' files cannot be written", dot),
+          "C is written as HDF5 (.h5, .hdf5), in NumPy's format (.npy) or as Zarr (.zarr); "
+          "name such a file, and convert it");
   return DM_OK;
 }
 
@@ -212,13 +228,14 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
                           dm_output_form *appended) {
   struct stat info;
   DM_TRY(check_whole(location));
-  if (dm_output_is_npy(location) && (location->dataset[0] || appended))
-    return dm_fail_at(DM_E_USAGE, location, "a .npy file holds one array, without a name");
+  if (dm_output_is_alone(location) && (location->dataset[0] || appended))
+    return dm_fail_at(DM_E_USAGE, location, "%s holds one array, without a name",
+                      dm_output_is_npy(location) ? "a .npy file" : "a .zarr folder");
   /* A dataset may be added to an HDF5 file of any name. */
   const bool exists = lstat(location->file, &info) == 0;
   if (!appended || !exists) DM_TRY(check_ending(location));
   /* Only the part file of a .npy file has a dataset, which is not shown. */
-  if (!dm_output_is_npy(location)) name_dataset(location, default_name);
+  if (!dm_output_is_alone(location)) name_dataset(location, default_name);
   if (strcmp(location->dataset, "/") == 0 || strncmp(location->dataset, "/.damier", 8) == 0)
     return dm_fail_at(DM_E_USAGE, location, "is a name that damier keeps for itself");
   dm_status status = check_output_place(location, force, inputs, count, replaced, appended);
@@ -228,6 +245,9 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
 
 dm_status dm_output_check_arrays(dm_location *location, const char *default_name, bool force,
                                  const dm_dataset *const *inputs, int count) {
+  if (dm_output_is_zarr(location))
+    return dm_hint(dm_fail_at(DM_E_USAGE, location, "several arrays are not written to Zarr"),
+                   "name an HDF5 file (.h5), or an archive of NumPy (.npz)");
   if (!dm_output_is_npz(location))
     return dm_output_check(location, default_name, force, inputs, count, NULL, NULL);
   DM_TRY(check_whole(location));

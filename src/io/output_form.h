@@ -12,6 +12,7 @@ typedef struct dm_output_form {
   bool shuffle;
   dm_leads leads;      /* C's leading dimensions, in each of which a chunk has one index */
   bool npy;            /* a NumPy file instead of HDF5 */
+  bool zarr;           /* an array of Zarr in a folder */
   dm_dataset existing; /* the file that C is added to; no file name: none */
   bool replaces;       /* a dataset of C's name, which that file has */
 } dm_output_form;
@@ -21,9 +22,13 @@ bool dm_output_is_chunked(const dm_output_form *form);
 /* Whether the finished file is created from the contiguous one, by pack.h or output_recast.c. */
 bool dm_output_is_recast(const dm_output_form *form);
 
-/* Whether AT's name ends in .npy, or .npz. */
+/* Whether AT's name ends in .npy, .npz or .zarr. */
 bool dm_output_is_npy(const dm_location *at);
 bool dm_output_is_npz(const dm_location *at);
+bool dm_output_is_zarr(const dm_location *at);
+
+/* Whether C has no name in its file: it is all that is there. */
+bool dm_output_is_alone(const dm_location *at);
 
 /* Completes FORM for a matrix of ROWS x COLS: filters without chunks get chunks of about 1 MiB, and
  * chunks are at most as large as the matrix. DM_E_USAGE: chunks that could not be read again, and

@@ -41,6 +41,11 @@ dm_status dm_output_check_open(const dm_output_file *file, int fd) {
 void dm_output_discard(const dm_output_file *file) {
   char new[DM_SIBLING_PATH];
   if (!file->part[0]) return;
+  if (file->store) {
+    if (dm_path_names(file->part, file->made))
+      dm_status_free(dm_store_remove(&file->at, file->part));
+    return;
+  }
   if (dm_path_names(file->part, file->made)) unlink(file->part);
   dm_status status = dm_output_new_name(&file->at, new);
   if (!status && dm_path_names(new, file->made)) unlink(new); /* a commit has ended there */
@@ -67,8 +72,11 @@ dm_status dm_output_forget_new(const dm_location *at) {
   char path[DM_SIBLING_PATH];
   DM_TRY(dm_output_new_name(at, path));
   const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  struct stat info;
   dm_status status = fd < 0 ? DM_OK : dm_output_lock(at, path, fd, LOCK_EX);
-  if (!status && unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+  if (!status && fd >= 0 && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
+    status = dm_store_remove(at, path);
+  else if (!status && unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
     status = dm_file_failed(at, path, "removed");
   if (fd >= 0) close(fd);
   return status;
@@ -85,13 +93,16 @@ dm_status dm_output_make(dm_output_file *out, const dm_output_file *part) {
   if (part && dm_path_names(out->part, part->made) && unlink(out->part) < 0)
     return dm_file_failed(&out->at, out->part, "replaced");
   DM_TRY(dm_output_forget_new(&out->at));
+  if (out->store) return dm_store_make(out);
   out->made = open(out->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode(out));
   return out->made < 0 ? dm_file_failed(&out->at, out->part, "created") : DM_OK;
 }
 
 dm_status dm_output_fill(dm_output_file *out, const dm_output_file *file,
-                         const dm_output_file *part, dm_output_filling *work, void *context) {
+                         const dm_output_file *part, bool store, dm_output_filling *work,
+                         void *context) {
   *out = *file;
+  out->store = store;
   out->made = -1;
   out->part[0] = '\0';
   DM_TRY(dm_output_make(out, part));

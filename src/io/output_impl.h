@@ -43,11 +43,12 @@ dm_status dm_output_forget_new(const dm_location *at);
  * without any, if the file system can. As long as C replaces a file nobody else can read it. */
 dm_status dm_output_make(dm_output_file *out, const dm_output_file *part);
 
-/* Makes *OUT, a file of what FILE is to be, with that name, from PART or NULL, and lets WORK fill
- * it in, locked; then ranks may open it. After an error it is gone. */
+/* Makes *OUT, a file (STORE: a folder) of what FILE is to be, with that name, from PART or
+ * NULL, and lets WORK fill it in, locked; then ranks may open it. After an error it is gone. */
 typedef dm_status dm_output_filling(void *context, dm_output_file *out);
 dm_status dm_output_fill(dm_output_file *out, const dm_output_file *file,
-                         const dm_output_file *part, dm_output_filling *work, void *context);
+                         const dm_output_file *part, bool store, dm_output_filling *work,
+                         void *context);
 dm_status dm_output_make_unnamed(dm_output_file *out);
 
 /* Gives OUT->made both names; the same for one that was reopened and may have one of them. */
@@ -63,6 +64,28 @@ int dm_output_rename_new(const char *from, const char *to);
 /* Gives OUT->made the owner, the rights and the extended attributes of the file that it replaces,
  * as far as this process may; it is readable by nobody who could not read that one. */
 dm_status dm_output_take_rights(const dm_output_file *out);
+
+/* ---- a folder of Zarr in place of a file (output_zarr.c) ---- */
+
+/* Makes the folder OUT->part and opens it as OUT->made. */
+dm_status dm_store_make(dm_output_file *out);
+
+/* Writes the metadata of OUT, an array in FORM (completed) that is incomplete so far. */
+dm_status dm_store_describe(const dm_output_file *out, const dm_output_form *form);
+
+/* States COMPLETION in them. What is written is read back. */
+dm_status dm_store_complete(const dm_output_file *out, const dm_output_completion *completion);
+
+/* Writes BYTES of the chunk whose place in the grid has COUNT numbers, INDEX; any thread. */
+dm_status dm_store_chunk(const dm_output_file *out, const int64_t *index, int count,
+                         const void *data, int64_t bytes);
+
+/* Removes the folder PATH if it holds nothing but an array, complete or not, as damier makes them.
+ * DM_E_IO: something is left. */
+dm_status dm_store_remove(const dm_location *at, const char *path);
+
+/* DM_E_USAGE: the folder of AT is not an array that damier wrote, or holds more. */
+dm_status dm_store_holds_only(const dm_location *at);
 
 /* ---- structure (output_model.c) ---- */
 

@@ -188,7 +188,7 @@ enum {
 }; /* bytes of the file's head; bytes of a chunk in HDF5's index */
 
 bool dm_output_is_chunked(const dm_output_form *form) {
-  return form->chunk_rows > 0 || form->deflate > 0 || form->zstd > 0 || form->shuffle;
+  return form->zarr || form->chunk_rows > 0 || form->deflate > 0 || form->zstd > 0 || form->shuffle;
 }
 
 bool dm_output_is_recast(const dm_output_form *form) {
@@ -206,6 +206,14 @@ bool dm_output_is_npy(const dm_location *at) {
 
 bool dm_output_is_npz(const dm_location *at) {
   return ends_with(at, ".npz");
+}
+
+bool dm_output_is_zarr(const dm_location *at) {
+  return ends_with(at, ".zarr");
+}
+
+bool dm_output_is_alone(const dm_location *at) {
+  return dm_output_is_npy(at) || dm_output_is_zarr(at);
 }
 
 static dm_status check_recast(const dm_output_form *form, dm_dtype dtype) {
@@ -228,12 +236,38 @@ static dm_status check_codec(const dm_output_form *form) {
   return dm_codec_pack("", &none, form->zstd, &gained, &gained);
 }
 
+/* Zarr has a file for each chunk: of a large C they are larger, so that there are not too many. */
+static void choose_zarr_chunks(dm_output_form *form, int64_t size, int64_t rows, int64_t cols) {
+  enum { ZARR_FILES = 4096, ZARR_CHUNK = 1 << 26 };
+  if (form->zstd == 0) form->zstd = 1;
+  if (form->chunk_rows > 0) return;
+  form->chunk_rows = USUAL_ROWS;
+  form->chunk_cols = USUAL_CHUNK / USUAL_ROWS / size;
+  while (form->chunk_rows * form->chunk_cols * size < ZARR_CHUNK &&
+         (double)rows / (double)form->chunk_rows * ((double)cols / (double)form->chunk_cols) >
+             ZARR_FILES) {
+    form->chunk_rows *= 2;
+    form->chunk_cols *= 2;
+  }
+}
+
+static dm_status check_zarr(const dm_output_form *form) {
+  if (form->deflate > 0 || form->shuffle)
+    return dm_hint(dm_fail(DM_E_USAGE, "C is written to Zarr with zstd"),
+                   "leave out --deflate and --shuffle; --zstd LEVEL states the level");
+  if (form->existing.at.file[0])
+    return dm_fail(DM_E_USAGE, "--append adds a dataset to an HDF5 file, not to Zarr");
+  return DM_OK;
+}
+
 dm_status dm_output_form_complete(dm_output_form *form, dm_dtype dtype, int64_t rows,
                                   int64_t cols) {
   const int64_t size = dm_dtype_size(dtype);
   int64_t bytes;
+  if (form->zarr) DM_TRY(check_zarr(form));
   if (dm_output_is_recast(form)) return check_recast(form, dtype);
   if (!dm_output_is_chunked(form)) return DM_OK;
+  if (form->zarr) choose_zarr_chunks(form, size, rows, cols);
   DM_TRY(check_codec(form));
   if (form->chunk_rows == 0) {
     form->chunk_rows = USUAL_ROWS;
@@ -273,6 +307,7 @@ void dm_output_form_text(const dm_output_form *form, char *text, int64_t size) {
              : form->existing.at.file[0] ? ", in a copy of the file"
                                          : "");
   else
-    snprintf(text, (size_t)size, "chunked %lld x %lld%s%s", (long long)form->chunk_rows,
-             (long long)form->chunk_cols, form->shuffle ? ", shuffle" : "", level);
+    snprintf(text, (size_t)size, "chunked %lld x %lld%s%s%s", (long long)form->chunk_rows,
+             (long long)form->chunk_cols, form->shuffle ? ", shuffle" : "", level,
+             form->zarr ? ", Zarr" : "");
 }

@@ -201,7 +201,7 @@ dm_status dm_recast(const dm_output_file *file, const dm_output_form *form, dm_t
                     const dm_keepalive *keepalive, dm_output_file *made, int *held) {
   recasting r = {file, form, sums, keepalive, held};
   *held = -1;
-  dm_status status = dm_output_fill(made, file, file, recast_into, &r);
+  dm_status status = dm_output_fill(made, file, file, false, recast_into, &r);
   if (!status) return DM_OK;
   if (*held >= 0) close(*held);
   *held = -1;

@@ -12,6 +12,8 @@
 #include "dataset/hdf5_has.h"
 #include "dataset/hdf5_type.h"
 #include "dataset/hdf5_use.h"
+#include "dataset/json_file.h"
+#include "dataset/zarr.h"
 #include "io/journal.h"
 
 #define TILES "damier_tiles"
@@ -99,6 +101,32 @@ dm_status dm_output_write_tiles(const dm_location *at, int64_t set, const dm_til
   return dm_h5_write_text(at, set, DM_TILES_HASH, hash);
 }
 
+/* ---- in metadata of Zarr ---- */
+
+enum { TILE_NUMBERS = 6, STATED_TILES_MOST = 10000 };
+
+void dm_output_state_tiles(json_t *attributes, const dm_tile_record *tiles, int64_t count) {
+  char hash[32];
+  json_t *list = json_array();
+  for (int64_t i = 0; i < count && count <= STATED_TILES_MOST; i++) {
+    const int64_t numbers[TILE_NUMBERS] = {tiles[i].row,
+                                           tiles[i].col,
+                                           tiles[i].rows,
+                                           tiles[i].cols,
+                                           (int64_t)(tiles[i].checksum >> 32),
+                                           (int64_t)(tiles[i].checksum & 0xffffffff)};
+    for (int j = 0; j < TILE_NUMBERS; j++)
+      (void)json_array_append_new(list, json_integer(numbers[j]));
+  }
+  if (json_array_size(list) > 0) { /* a failure shows when the metadata are read again */
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_of(tiles, count));
+    (void)json_object_set(attributes, TILES, list);
+    (void)json_object_set_new(attributes, TILES_CHECKSUM, json_string(DM_CHECKSUM));
+    (void)json_object_set_new(attributes, DM_TILES_HASH, json_string(hash));
+  }
+  json_decref(list);
+}
+
 /* ---- reading them back ---- */
 
 /* The child's answer, which the tiles follow. */
@@ -161,6 +189,40 @@ static dm_status read_tiles(const dm_location *at, hid_t set, output_tiles_answe
   return DM_OK;
 }
 
+/* The same of ATTRIBUTES of Zarr. */
+static dm_status read_stated(const json_t *attributes, output_tiles_answer *a) {
+  const json_t *list = json_object_get(attributes, TILES);
+  const char *kind = json_string_value(json_object_get(attributes, TILES_CHECKSUM));
+  const char *hash = json_string_value(json_object_get(attributes, DM_TILES_HASH));
+  const int64_t tiles = (int64_t)json_array_size(list) / TILE_NUMBERS;
+  if (!kind || strcmp(kind, DM_CHECKSUM) != 0 || !hash || tiles > STATED_TILES_MOST) return DM_OK;
+  snprintf(a->hash, sizeof a->hash, "%s", hash);
+  if (tiles == 0) return DM_OK;
+  DM_TRY(dm_buffer_table(tiles, &a->tiles));
+  for (; a->count < tiles; a->count++) {
+    int64_t one[TILE_NUMBERS] = {0};
+    for (int j = 0; j < TILE_NUMBERS; j++)
+      (void)dm_json_whole(json_array_get(list, (size_t)(a->count * TILE_NUMBERS + j)), &one[j]);
+    a->tiles[a->count] =
+        (dm_tile_record){.row = one[0],
+                         .col = one[1],
+                         .rows = one[2],
+                         .cols = one[3],
+                         .checksum = (uint64_t)one[4] << 32 | ((uint64_t)one[5] & 0xffffffff)};
+  }
+  return DM_OK;
+}
+
+/* A dm_child_work, as that below. */
+static dm_status read_zarr_in_child(const void *argument, void *result) {
+  const dm_location *at = argument;
+  dm_zarr_node node;
+  dm_status status = dm_zarr_read_node(at, at->dataset, false, &node);
+  if (!status) status = read_stated(node.attributes, result);
+  dm_zarr_node_free(&node);
+  return status;
+}
+
 /* A dm_child_work: dm_location -> answer. The process ends afterwards, which closes everything. */
 static dm_status read_in_child(const void *argument, void *result) {
   const dm_location *at = argument;
@@ -211,8 +273,10 @@ dm_status dm_output_tiles_read(const dm_dataset *c, dm_tile_record **tiles, int6
                         .limit = OUTPUT_TILES_MOST * (int64_t)sizeof **tiles};
   *tiles = NULL;
   *count = 0;
-  if (!c->at.dataset[0] || c->at.part[0]) return DM_OK; /* a NumPy file; a part of C */
-  DM_TRY(dm_child_run_within(&c->at, 0.0, read_in_child, &c->at, &a, sizeof a, &tail));
+  if ((!c->at.dataset[0] && !c->zarr) || c->at.part[0])
+    return DM_OK; /* a NumPy file; a part of C */
+  DM_TRY(dm_child_run_within(&c->at, 0.0, c->zarr ? read_zarr_in_child : read_in_child, &c->at, &a,
+                             sizeof a, &tail));
   dm_status status = output_tiles_accept(c, &a, tail.memory, tail.bytes);
   if (status) {
     free(tail.memory);

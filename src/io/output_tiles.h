@@ -2,6 +2,8 @@
 #ifndef DM_IO_OUTPUT_TILES_H
 #define DM_IO_OUTPUT_TILES_H
 
+#include <jansson.h>
+
 #include "io/journal.h"
 
 #define DM_TILES_HASH "damier_tiles_hash"
@@ -12,6 +14,10 @@
  * rows in order. */
 dm_status dm_output_write_tiles(const dm_location *at, int64_t set, const dm_tile_record *tiles,
                                 int64_t count);
+
+/* The same in the ATTRIBUTES of an array of Zarr: a list of six numbers for each tile, of which the
+ * last two are halves of its checksum. */
+void dm_output_state_tiles(json_t *attributes, const dm_tile_record *tiles, int64_t count);
 
 /* Reads the checksums of the tiles back from a finished file: *tiles, freed by the caller, are the
  * *COUNT tiles of the inspected C; COUNT is 0 if the file has none, or those of another kind.

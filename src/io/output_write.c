@@ -245,6 +245,8 @@ dm_status dm_output_edit(const dm_output_file *file, dm_output_work *work, void 
 }
 
 dm_status dm_output_sync_made(const dm_output_file *file, const dm_keepalive *keepalive) {
+  if (file->store && syncfs(file->made) < 0) /* all of its files at once */
+    return dm_file_failed(&file->at, file->part, "synced");
   errno = dm_file_sync(file->made, true, keepalive);
   return errno ? dm_file_failed(&file->at, file->part, "synced") : DM_OK;
 }
@@ -279,6 +281,13 @@ static dm_status appeared(const dm_output_file *file) {
 
 static dm_status give_name(const dm_output_file *file, bool force) {
   const char *to = file->at.file;
+  const bool replaces = file->store && force && access(to, F_OK) == 0;
+  if (replaces) { /* no rename replaces a folder that is not empty */
+    if (renameat2(AT_FDCWD, file->part, AT_FDCWD, to, RENAME_EXCHANGE) < 0)
+      return dm_file_failed(&file->at, file->part, "exchanged with the old one");
+    dm_status_free(dm_store_remove(&file->at, file->part));
+    return DM_OK;
+  }
   const int failed = force ? rename(file->part, to) : dm_output_rename_new(file->part, to);
   if (!failed) return DM_OK;
   if (errno != EEXIST) return dm_file_failed(&file->at, file->part, "renamed");
@@ -287,9 +296,12 @@ static dm_status give_name(const dm_output_file *file, bool force) {
 
 static dm_status output_finish(output_commitment *one, const dm_keepalive *keepalive) {
   dm_output_file *file = &one->file;
-  if (one->c->provenance) DM_TRY(dm_output_edit(file, output_complete, one));
+  if (file->store)
+    DM_TRY(dm_store_complete(file, one->c));
+  else if (one->c->provenance)
+    DM_TRY(dm_output_edit(file, output_complete, one));
   DM_TRY(dm_output_sync_made(file, keepalive));
-  if (one->c->provenance) DM_TRY(read_again(file, one->c));
+  if (one->c->provenance && !file->store) DM_TRY(read_again(file, one->c));
   DM_TRY(dm_output_take_rights(file));
   return dm_output_check_name(file, file->part);
 }

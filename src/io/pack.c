@@ -16,6 +16,7 @@
 #include "io/output_impl.h"
 #include "io/pool.h"
 #include "io/read_impl.h"
+#include "io/zarr_chunks.h"
 
 dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
   int64_t bytes;
@@ -47,6 +48,11 @@ typedef struct pack_packing {
 enum { PACK_LIMIT = 1 << 28 };
 
 static const double pack_patience = 0.25; /* seconds between two checks */
+
+/* Bytes of memory for a packed chunk. */
+static int64_t pack_room(const pack_packing *p) {
+  return dm_max(dm_chunk_filter_room(&p->filter, p->bytes), dm_codec_frame_room(p->bytes));
+}
 
 /* One chunk under way. */
 typedef struct pack_slot {
@@ -112,6 +118,32 @@ static dm_status pack_finish(pack_slot *s) {
   return DM_OK;
 }
 
+/* The indices of the chunk at PLACE, in chunks if IN_CHUNKS, else in elements; their number. */
+static int pack_indices(const pack_packing *p, const dm_chunk_place *place, bool in_chunks,
+                        hsize_t *index) {
+  const dm_leads *leads = &p->form->leads;
+  int64_t entry = place->row / p->entry_rows, row = place->row % p->entry_rows, col = place->col;
+  if (in_chunks) row /= p->form->chunk_rows;
+  if (in_chunks) col /= p->form->chunk_cols;
+  const int count = dm_h5_dims(leads, 1, row, col, index);
+  for (int i = leads->count - 1; i >= 0; entry /= leads->extent[i--])
+    index[i] = (hsize_t)(entry % leads->extent[i]);
+  return count;
+}
+
+/* Writes a chunk of Zarr, the elements DATA: zstd, then a checksum. */
+static dm_status pack_frame(const pack_packing *p, pack_slot *s, const void *data) {
+  hsize_t place[DM_AXES];
+  int64_t index[DM_AXES];
+  const int count = pack_indices(p, &s->place, true, place);
+  for (int i = 0; i < count; i++) index[i] = (int64_t)place[i];
+  unsigned char *packed = s->packed;
+  DM_TRY(dm_codec_frame(data, p->bytes, p->form->zstd, packed, pack_room(p) - 4, &s->stored));
+  const uint32_t sum = dm_crc32c(packed, s->stored);
+  for (int i = 0; i < 4; i++) packed[s->stored++] = (unsigned char)(sum >> 8 * i);
+  return dm_store_chunk(p->to, index, count, packed, s->stored);
+}
+
 /* Task: reads a chunk's rows and packs them. */
 static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   pack_slot *s = (pack_slot *)task;
@@ -122,6 +154,10 @@ static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   dm_tile_sums_add(p->tiles, pack_elements_of(p, &s->place, scratch->memory[0]), s->place.row,
                    s->place.col);
   p->sums[s->number] = XXH3_64bits(scratch->memory[0], (size_t)p->bytes);
+  if (p->to->store) {
+    DM_TRY(pack_frame(p, s, scratch->memory[0]));
+    return pack_finish(s);
+  }
   DM_TRY(dm_chunk_filter_apply(&p->filter, (int)dm_max(p->form->deflate, p->form->zstd),
                                scratch->memory[0], p->bytes, scratch->memory[1], s->packed,
                                &s->stored, &s->skipped));
@@ -176,13 +212,9 @@ static dm_status pack_begin(pack_packing *p, pack_slot *s, int64_t number) {
 /* Only the caller's thread uses HDF5. */
 static dm_status pack_end(pack_packing *p, pack_slot *s) {
   DM_TRY(pack_wait_for(s));
-  if (p->reader) return DM_OK;
+  if (p->reader || p->to->store) return DM_OK;
   hsize_t offset[DM_AXES];
-  const dm_leads *leads = &p->form->leads;
-  int64_t entry = s->place.row / p->entry_rows;
-  (void)dm_h5_dims(leads, 1, s->place.row % p->entry_rows, s->place.col, offset);
-  for (int i = leads->count - 1; i >= 0; entry /= leads->extent[i--])
-    offset[i] = (hsize_t)(entry % leads->extent[i]);
+  (void)pack_indices(p, &s->place, false, offset);
   if (H5Dwrite_chunk(p->set, H5P_DEFAULT, s->skipped, offset, (size_t)s->stored, s->packed) >= 0)
     return DM_OK;
   return dm_h5_fail(DM_E_IO, &p->to->at, "the chunk at (%lld, %lld) cannot be written to '%s'",
@@ -209,7 +241,7 @@ static dm_status pack_run(pack_packing *p, dm_status (*work)(dm_pool_task *, dm_
   dm_status status = DM_OK;
   for (int64_t i = 0; i < count && !status; i++) {
     slots[i] = (pack_slot){.task = {.run = work, .bytes = 2 * room}, .packing = p};
-    if (!p->reader) status = dm_buffer_alloc(room, &slots[i].packed);
+    if (!p->reader) status = dm_buffer_alloc(pack_room(p), &slots[i].packed);
   }
   if (!status) status = pack_turn(p, slots, count);
   if (status) { /* no thread uses the slots any more */
@@ -231,6 +263,28 @@ static dm_status write_chunks(void *context, hid_t file, hid_t set) {
   return dm_tile_sums_compare(p->tiles, p->from->part);
 }
 
+/* Gives DATASET the shape and the chunks of PACKED. */
+static void pack_lay(const dm_output_file *packed, const dm_output_form *form,
+                     dm_dataset *dataset) {
+  dm_axes axes = {.count = packed->leads.count + 2};
+  for (int i = 0; i < packed->leads.count; i++) {
+    axes.extent[i] = packed->leads.extent[i];
+    axes.chunk[i] = 1;
+  }
+  if (packed->leads.vector != DM_NO_VECTOR) {
+    axes = (dm_axes){.count = 1,
+                     .extent = {packed->rows * packed->cols},
+                     .chunk = {form->chunk_rows * form->chunk_cols}};
+    (void)dm_dataset_lay(dataset, &axes, packed->leads.vector == DM_AS_COLUMN);
+    return;
+  }
+  axes.extent[axes.count - 2] = packed->rows / dm_leads_entries(&packed->leads);
+  axes.extent[axes.count - 1] = packed->cols;
+  axes.chunk[axes.count - 2] = form->chunk_rows;
+  axes.chunk[axes.count - 1] = form->chunk_cols;
+  (void)dm_dataset_lay(dataset, &axes, axes.count - 1);
+}
+
 /* The dataset that an inspection of PACKED would find, before PACKED has its name. */
 static dm_status pack_dataset_of(const pack_packing *p, dm_dataset *dataset) {
   const dm_output_file *packed = p->to;
@@ -244,25 +298,33 @@ static dm_status pack_dataset_of(const pack_packing *p, dm_dataset *dataset) {
                           .filters = (form->shuffle ? DM_FILTER_SHUFFLE : 0u) |
                                      (form->deflate > 0 ? DM_FILTER_DEFLATE : 0u) |
                                      (form->zstd > 0 ? DM_FILTER_ZSTD : 0u)};
-  dm_axes axes = {.count = packed->leads.count + 2};
-  for (int i = 0; i < packed->leads.count; i++) {
-    axes.extent[i] = packed->leads.extent[i];
-    axes.chunk[i] = 1;
-  }
-  axes.extent[axes.count - 2] = packed->rows / dm_leads_entries(&packed->leads);
-  axes.extent[axes.count - 1] = packed->cols;
-  axes.chunk[axes.count - 2] = form->chunk_rows;
-  axes.chunk[axes.count - 1] = form->chunk_cols;
-  (void)dm_dataset_lay(dataset, &axes, axes.count - 1);
+  pack_lay(packed, form, dataset);
   char path[DM_DESCRIPTOR]; /* its name may be too long for a location */
   snprintf(dataset->at.file, sizeof dataset->at.file, "%s",
            dm_output_by_descriptor(packed->made, path));
   return dm_dataset_identify(dataset);
 }
 
+/* The same of a folder of Zarr. */
+static dm_status pack_store_of(const pack_packing *p, dm_dataset *dataset) {
+  const dm_output_file *to = p->to;
+  const bool column = to->leads.vector == DM_AS_COLUMN, row = to->leads.vector == DM_AS_ROW;
+  dm_zarr zarr;
+  dm_zarr_survey survey;
+  struct stat info;
+  *dataset = (dm_dataset){.zarr = true};
+  memcpy(dataset->at.file, to->part, sizeof dataset->at.file - 1);
+  DM_TRY(dm_zarr_read_array(&dataset->at, false, &zarr, &info));
+  if (!dm_zarr_dataset(&zarr, column ? 1 : row ? 0 : zarr.rank - 1, dataset))
+    return dm_fail_at(DM_E_BUG, &to->at, "its shape cannot be read");
+  DM_TRY(dm_zarr_look(&dataset->at, &zarr, false, false, &survey));
+  dm_zarr_identify(&info, &survey, dataset);
+  return DM_OK;
+}
+
 static dm_status compare_chunks(pack_packing *p) {
   dm_dataset dataset;
-  DM_TRY(pack_dataset_of(p, &dataset));
+  DM_TRY(p->to->store ? pack_store_of(p, &dataset) : pack_dataset_of(p, &dataset));
   dm_status status = dm_reader_open(&dataset, DM_DTYPE_NONE, &p->reader);
   if (!status) status = pack_run(p, compare_chunk);
   dm_reader_close(p->reader);
@@ -274,7 +336,12 @@ static dm_status compare_chunks(pack_packing *p) {
 
 static dm_status write_and_compare(pack_packing *p, int threads) {
   DM_TRY(open_pool(p, threads));
-  DM_TRY(dm_output_edit(p->to, write_chunks, p));
+  if (p->to->store) {
+    DM_TRY(pack_run(p, pack_chunk));
+    DM_TRY(dm_tile_sums_compare(p->tiles, p->from->part));
+  } else {
+    DM_TRY(dm_output_edit(p->to, write_chunks, p));
+  }
   DM_TRY(dm_output_sync_made(p->to, p->keepalive));
   return compare_chunks(p);
 }
@@ -283,6 +350,7 @@ static dm_status write_and_compare(pack_packing *p, int threads) {
 static dm_status make_structure(void *context, dm_output_file *to) {
   int model;
   int64_t length;
+  if (to->store) return dm_store_describe(to, context);
   DM_TRY(dm_output_model(to, context, &model));
   dm_status status = dm_output_copy_model(to, model, to->made, &length);
   close(model);
@@ -291,7 +359,7 @@ static dm_status make_structure(void *context, dm_output_file *to) {
 
 static dm_status pack_into(pack_packing *p, int threads) {
   dm_output_form form = *p->form;
-  DM_TRY(dm_output_fill(p->to, p->from, p->from, make_structure, &form));
+  DM_TRY(dm_output_fill(p->to, p->from, p->from, form.zarr, make_structure, &form));
   dm_status status = write_and_compare(p, threads);
   dm_pool_close(p->pool);
   free(p->sums);

@@ -63,10 +63,11 @@ dm_engine dm_request_engine(const dm_settings *s) {
 dm_status dm_request_inspect_operands(const dm_settings *s, const dm_log *log,
                                       const char *const operands[2], dm_product_files *f,
                                       dm_problem *problem) {
-  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &f->a));
-  DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &f->b));
+  DM_TRY(dm_request_inspect_both(s, log, operands, &f->a, &f->b));
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
-  if (f->has_c) DM_TRY(dm_request_inspect_at(s, log, &s->old_c, &f->c, NULL));
+  DM_TRY(dm_request_shape_result(s, &f->a, &f->b, &f->form.leads));
+  if (f->has_c)
+    DM_TRY(dm_request_inspect_shaped(s, log, &s->old_c, f->form.leads.vector, &f->c, NULL));
   dm_request_tell(s, log, &f->a, &f->b);
   DM_TRY(dm_request_problem(s, f, problem));
   dm_request_tell_types(s, log, DM_LOG_NOTE, &f->a, &f->b, problem);
@@ -245,9 +246,10 @@ static dm_status find_result(const dm_settings *s, const dm_log *log, dm_product
   bool complete;
   if ((checked && checked->code != DM_E_USAGE) || lstat(f->out.file, &info) < 0) return checked;
   dm_location at = f->out;
-  if (f->form.npy) at.dataset[0] = '\0';
+  if (dm_output_is_alone(&f->out)) at.dataset[0] = '\0';
   dm_status status = dm_journal_inspect_complete(&f->out, problem->m, problem->n, &complete);
-  if (!status && complete) status = dm_request_inspect_at(s, log, &at, &f->whole, NULL);
+  if (!status && complete)
+    status = dm_request_inspect_shaped(s, log, &at, f->form.leads.vector, &f->whole, NULL);
   if (status) f->whole = (dm_dataset){0};
   dm_status_free(status);
   if (!f->whole.at.file[0]) return checked;
@@ -281,6 +283,7 @@ dm_status dm_request_check_output(const dm_settings *s, const dm_log *log, dm_pr
   f->form = dm_request_form(s);
   f->form.leads = leads;
   f->form.npy = dm_output_is_npy(&f->out);
+  f->form.zarr = dm_output_is_zarr(&f->out);
   f->out.names = f->a.names != DM_NAMES_R_I ? f->a.names : f->b.names; /* if C is complex */
   DM_TRY(find_result(s, log, f, &problem,
                      dm_output_check(&f->out, "/c", s->force || s->if_needed, inputs, 7,

@@ -58,9 +58,22 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings);
 
 /* ---- files ---- */
 
-/* Inspects the dataset that OPERAND names, A (X 0) or B (1), and describes it on LOG in detail. */
+/* Inspects the dataset that OPERAND names, A (X 0) or B (1), and describes it on LOG in detail.
+ * BY_RULE: a vector is A's row or B's column, as in NumPy, unless SETTINGS say otherwise. */
 dm_status dm_request_inspect_factor(const dm_settings *settings, const dm_log *log,
-                                    const char *operand, int x, dm_dataset *dataset);
+                                    const char *operand, int x, bool by_rule, dm_dataset *dataset);
+
+/* The same for A and B of a product of two, by that rule; then their product, with LEADS, has a
+ * dimension less for each vector: LEADS->vector. DM_E_INPUT: in a batch. */
+dm_status dm_request_inspect_both(const dm_settings *settings, const dm_log *log,
+                                  const char *const operands[2], dm_dataset *a, dm_dataset *b);
+dm_status dm_request_shape_result(const dm_settings *settings, const dm_dataset *a,
+                                  const dm_dataset *b, dm_leads *leads);
+
+/* Inspects what may be such a product: one dimension is read as VECTOR. */
+dm_status dm_request_inspect_shaped(const dm_settings *settings, const dm_log *log,
+                                    const dm_location *location, dm_vector vector,
+                                    dm_dataset *dataset, dm_attributes *provenance);
 
 /* States which values of DATASET, a matrix in memory, are missing; warnings go to LOG. */
 dm_status dm_request_state_missing(const dm_settings *settings, const dm_log *log,

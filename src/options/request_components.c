@@ -88,8 +88,8 @@ dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, 
 dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
                                         const char *operand, bool to_file, dm_product_files *f) {
   DM_TRY(check_components(s));
-  DM_TRY(dm_request_inspect_factor(s, log, operand, 0, &f->a));
-  DM_TRY(dm_request_inspect_factor(s, log, operand, 1, &f->b));
+  DM_TRY(dm_request_inspect_factor(s, log, operand, 0, false, &f->a));
+  DM_TRY(dm_request_inspect_factor(s, log, operand, 1, false, &f->b));
   return dm_request_settle_components(s, log, to_file, f);
 }
 
@@ -153,7 +153,7 @@ dm_status dm_request_verify_components(dm_settings *s, const dm_log *log,
   s->scale_x = centering && strstr(centering, "scale none") == NULL;
   dm_request_components(s, of && strcmp(of, "rows") == 0,
                         strcmp(dm_attributes_find(list, "decomposition"), "svd") == 0);
-  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &f->a));
-  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 1, &f->b));
+  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, false, &f->a));
+  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 1, false, &f->b));
   return dm_request_settle_components(s, log, false, f);
 }

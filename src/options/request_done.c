@@ -88,7 +88,7 @@ static void done_read(const dm_settings *s, bool reduced, dm_attributes *list) {
   dm_location at = s->output;
   dm_dataset c = {.composite = NULL};
   DM_FREED dm_settings *plain = NULL;
-  if (!at.dataset[0]) strcpy(at.dataset, "/c");
+  if (!at.dataset[0] && !dm_output_is_alone(&at)) strcpy(at.dataset, "/c");
   list->count = 0;
   dm_status status = dm_buffer_table(1, &plain);
   if (!status) status = dm_settings_defaults(plain);
@@ -96,7 +96,7 @@ static void done_read(const dm_settings *s, bool reduced, dm_attributes *list) {
   if (!status && !reduced) {
     const dm_log silent = {.out = NULL, .level = DM_LOG_ERROR};
     plain->raw = true;
-    status = dm_request_inspect_at(plain, &silent, &at, &c, list);
+    status = dm_request_inspect_shaped(plain, &silent, &at, DM_AS_COLUMN, &c, list);
   }
   if (status) list->count = 0;
   dm_status_free(status);
@@ -130,7 +130,7 @@ static dm_status done_find(const dm_settings *s, dm_product_files *f) {
   f->done = done_has(list, "request", f->request) && done_is_verified(s, list) &&
             (kept.count > 0 || done_has(list, "damier_state", "complete"));
   if (f->done) f->out = s->output;
-  if (f->done && !f->out.dataset[0]) strcpy(f->out.dataset, "/c");
+  if (f->done && !f->out.dataset[0] && !dm_output_is_alone(&f->out)) strcpy(f->out.dataset, "/c");
   return DM_OK;
 }
 

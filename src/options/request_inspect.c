@@ -51,10 +51,11 @@ static void warn_of_meaning(const dm_log *log, const dm_dataset *dataset) {
 }
 
 static dm_status request_inspect(const dm_settings *s, const dm_log *log,
-                                 const dm_location *location, bool is_factor, dm_dataset *dataset,
-                                 dm_attributes *provenance) {
+                                 const dm_location *location, bool is_factor, dm_vector by_rule,
+                                 dm_dataset *dataset, dm_attributes *provenance) {
   dm_trust trust;
   DM_TRY(dm_request_trust(s, &trust));
+  if (trust.vectors == DM_NO_VECTOR) trust.vectors = by_rule;
   if (is_factor)
     state_missing(s, &trust);
   else if (trust.missing != DM_MISSING_NAN && trust.missing != DM_MISSING_ZERO)
@@ -87,7 +88,13 @@ dm_status dm_request_state_missing(const dm_settings *s, const dm_log *log, dm_d
 dm_status dm_request_inspect_at(const dm_settings *s, const dm_log *log,
                                 const dm_location *location, dm_dataset *dataset,
                                 dm_attributes *provenance) {
-  return request_inspect(s, log, location, false, dataset, provenance);
+  return request_inspect(s, log, location, false, DM_NO_VECTOR, dataset, provenance);
+}
+
+dm_status dm_request_inspect_shaped(const dm_settings *s, const dm_log *log,
+                                    const dm_location *location, dm_vector vector,
+                                    dm_dataset *dataset, dm_attributes *provenance) {
+  return request_inspect(s, log, location, false, vector, dataset, provenance);
 }
 
 dm_status dm_request_inspect_group(const dm_settings *s, const dm_location *at,
@@ -102,8 +109,40 @@ static dm_complex_axis complex_axis_of(const dm_settings *s, int x) {
   return (dm_complex_axis)(own != (int)DM_COMPLEX_AUTO ? own : s->complex_axis);
 }
 
+/* A vector is A's row or B's column, as in NumPy, whatever the ops; only in products of two. */
+static dm_vector request_rule(const dm_settings *s, int x, const dm_location *location) {
+  const bool upright = x == 1 ? s->op_b == (int)DM_OP_N : s->op_a != (int)DM_OP_N;
+  if (s->gram || s->covariance || s->metric.of != (int)DM_NO_METRIC ||
+      dm_location_is_stack(location))
+    return DM_NO_VECTOR;
+  return upright ? DM_AS_COLUMN : DM_AS_ROW;
+}
+
+dm_status dm_request_shape_result(const dm_settings *s, const dm_dataset *a, const dm_dataset *b,
+                                  dm_leads *leads) {
+  const dm_dataset *const sets[2] = {a, b};
+  char name[DM_NAME];
+  leads->vector = DM_NO_VECTOR;
+  if (s->as_column || s->as_row) return DM_OK;
+  for (int x = 0; x < 2; x++) {
+    if (sets[x]->vector == DM_NO_VECTOR) continue;
+    if (leads->count > 0)
+      return dm_hint(dm_fail(DM_E_INPUT, "%s has 1 dimension, beside a batch of matrices",
+                             dm_location_name(&sets[x]->at, name)),
+                     "--as-column or --as-row takes it as a matrix");
+    leads->vector = x == 0 ? DM_AS_ROW : DM_AS_COLUMN;
+  }
+  return DM_OK;
+}
+
+dm_status dm_request_inspect_both(const dm_settings *s, const dm_log *log,
+                                  const char *const operands[2], dm_dataset *a, dm_dataset *b) {
+  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, true, a));
+  return dm_request_inspect_factor(s, log, operands[1], 1, true, b);
+}
+
 dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, const char *operand,
-                                    int x, dm_dataset *dataset) {
+                                    int x, bool by_rule, dm_dataset *dataset) {
   dm_location location;
   double number;
   DM_TRY(dm_value_location(operand, &location));
@@ -112,7 +151,9 @@ dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, con
   location.row_axes = s->row_axes[x];
   location.complex_axis = complex_axis_of(s, x);
   location.fold = s->fold[x];
-  dm_status status = request_inspect(s, log, &location, true, dataset, NULL);
+  dm_status status =
+      request_inspect(s, log, &location, true,
+                      by_rule ? request_rule(s, x, &location) : DM_NO_VECTOR, dataset, NULL);
   if (status && status->code == DM_E_IO && dm_parse_real(operand, &number))
     return dm_hint(status,
                    "operands are files; --alpha %s multiplies the product of two matrices by %s",

@@ -222,7 +222,7 @@ static dm_status inspect_old_c(const dm_settings *s, const dm_log *log,
     return dm_hint(dm_fail(DM_E_USAGE, "beta is not 0, but the old C is not known"),
                    "--c FILE.h5:/dataset names it");
   v->has_c0 = true;
-  DM_TRY(dm_request_inspect_at(s, log, at, &v->c0, NULL));
+  DM_TRY(dm_request_inspect_shaped(s, log, at, v->c.vector, &v->c0, NULL));
   DM_TRY(dm_request_check_leads(&v->c0, &v->c.leads));
   if (v->c0.device != v->c.device || v->c0.inode != v->c.inode ||
       strcmp(v->c0.at.dataset, v->c.at.dataset) != 0)
@@ -281,7 +281,8 @@ static dm_status inspect_c(const dm_settings *s, const dm_log *log, const char *
     return dm_hint(dm_fail_at(DM_E_INPUT, &at, "holds several results: %.200s", groups),
                    "name one of them: %s:%s/%.*s", at.file, at.dataset[0] ? at.dataset : "/c",
                    (int)strcspn(groups, " "), groups);
-  if (!reduced) return dm_request_inspect_at(s, log, &at, &v->c, provenance);
+  /* It is a row if A turns out to be one. */
+  if (!reduced) return dm_request_inspect_shaped(s, log, &at, DM_AS_COLUMN, &v->c, provenance);
   v->c.at = at;
   DM_TRY(take_reduction(provenance, s, v));
   return inspect_arrays(s, log, &at, v);
@@ -300,8 +301,7 @@ static dm_status request_prepare(dm_settings *s, const dm_log *log, const char *
   DM_TRY(take_norm(provenance, &v->norm));
   if (v->c.at.part[0]) v->norm = -1.0; /* that of the whole */
   DM_TRY(take_attributes(provenance, s, v));
-  DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, &v->a));
-  DM_TRY(dm_request_inspect_factor(s, log, operands[1], 1, &v->b));
+  DM_TRY(dm_request_inspect_both(s, log, operands, &v->a, &v->b));
   v->equation = dm_request_equation(s);
   if (!reduced) v->equation.type_c = dm_dataset_type(&v->c);
   v->equation.rounds = true; /* as multiply was allowed to */
@@ -314,6 +314,9 @@ static dm_status request_prepare(dm_settings *s, const dm_log *log, const char *
     v->equation.type = dm_request_equation_of(s, &v->a, &v->b).type;
   DM_TRY(dm_entries_arrange(&v->a, v->equation.op_a != DM_OP_N, &v->b, v->equation.op_b != DM_OP_N,
                             &leads));
+  DM_TRY(dm_request_shape_result(s, &v->a, &v->b, &leads));
+  if (v->c.vector != DM_NO_VECTOR && leads.vector == DM_AS_ROW)
+    DM_TRY(dm_request_inspect_shaped(s, log, &v->c.at, DM_AS_ROW, &v->c, NULL));
   DM_TRY(dm_request_check_leads(&v->c, &leads));
   DM_TRY(dm_request_inspect_vectors(s, log, &v->equation, &v->a, &v->b, &v->vectors));
   compare_readings(log, provenance, &v->a, 'a');
@@ -351,9 +354,15 @@ dm_status dm_request_verify_alone(const dm_settings *s, const dm_log *log, const
   if (dm_attributes_find(found, DM_REDUCTION_ATTRIBUTE))
     return dm_hint(dm_fail_at(DM_E_INPUT, &at, "is what was kept of C, which has no tiles"),
                    "damier verify A.h5 B.h5 %s computes some of it again", operand);
-  DM_TRY(dm_request_inspect_at(s, log, &at, &v->c, NULL));
+  DM_TRY(dm_request_inspect_shaped(s, log, &at, DM_AS_COLUMN, &v->c, NULL));
   v->io_threads = dm_request_io_threads(s);
-  DM_TRY(dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count));
+  dm_status status = dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count);
+  if (status && v->c.vector != DM_NO_VECTOR) { /* they are of a row */
+    dm_status_free(status);
+    DM_TRY(dm_request_inspect_shaped(s, log, &at, DM_AS_ROW, &v->c, NULL));
+    status = dm_output_tiles_read(&v->c, &v->tiles, &v->tile_count);
+  }
+  DM_TRY(status);
   if (v->tile_count > 0) return DM_OK;
   return dm_hint(dm_fail(DM_E_INPUT, "%s has no checksums of its tiles, or some of another format",
                          dm_location_name(&v->c.at, name)),

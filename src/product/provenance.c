@@ -263,7 +263,7 @@ static void record_files(const dm_multiplied *done, dm_record *record) {
   dm_output_form_text(done->form, form, sizeof form);
   const dm_location *out = &done->multiply->out;
   dm_record_text(record, "files.c", "C", "%s, %s",
-                 done->form->npy ? out->file : dm_location_name(out, name), form);
+                 dm_output_is_alone(out) ? out->file : dm_location_name(out, name), form);
   dm_facts_file_system("c", done->multiply->out.file, record);
   dm_record_text(record, "files.write_way", "C is written by", "%s", dm_write_way_name(done->way));
 }

@@ -354,6 +354,7 @@ dm_status dm_components_score(dm_components_state *c, double *components, double
   *job = *c->multiply;
   job->out = c->job->scores;
   job->form.npy = dm_output_is_npy(&job->out);
+  job->form.zarr = dm_output_is_zarr(&job->out);
   const bool file = c->job->scores.file[0] != '\0';
   return components_multiply(c,
                              &(components_product){.a = components_x(&x, op),

@@ -41,8 +41,9 @@ dm_status dm_generate_run(dm_run *run, const dm_generate *g, dm_record *record) 
   if (status || run->rank != 0) return status;
   double seconds = dm_now() - start;
   int64_t bytes = g->rows * g->cols * dm_dtype_size(g->dtype);
-  dm_record_text(record, "files.out", "matrix", "%s%s%s", g->out.file, g->form.npy ? "" : ":",
-                 g->form.npy ? "" : g->out.dataset);
+  dm_record_text(record, "files.out", "matrix", "%s%s%s", g->out.file,
+                 dm_output_is_alone(&g->out) ? "" : ":",
+                 dm_output_is_alone(&g->out) ? "" : g->out.dataset);
   dm_facts_file_system("out", g->out.file, record);
   dm_record_integer(record, "machine.ranks", NULL, DM_SHOWN_PLAIN, run->ranks);
   dm_facts_record(NULL, false, record);

@@ -277,8 +277,10 @@ def names_with_brackets(folder, damier):
         with h5py.File(folder / "c.h5") as file:
             expect(np.array_equal(file["c"][()], want), f"{words}: {file['c'].shape}")
     words = ("multiply", f"{folder}/a.h5:/v[1:]", folder / "b.h5", "-o", folder / "c.h5", "-q", "--force")
-    run(damier, 1, *words, expect=3)
-    run(damier, 1, *words, "--as-row")
+    for more, shape in (((), (5,)), (("--as-row",), (1, 5))):  # a vector as NumPy takes it, and as a matrix
+        run(damier, 1, *words, *more)
+        with h5py.File(folder / "c.h5") as file:
+            expect(np.array_equal(file["c"][()], x[0, 0, 0].reshape(shape)), f"{more}: {file['c'].shape}")
 
 
 def flattened_with_itself(folder, damier):

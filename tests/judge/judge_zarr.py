@@ -181,6 +181,76 @@ def damaged(folder, damier):
     expect(told.returncode == 3 and "index that does not match its checksum" in told.stderr, told.stderr)
 
 
+def decoded(store):
+    """A C of damier's, decoded from its files by the specification alone."""
+    about = json.loads((store / "zarr.json").read_text(encoding="utf-8"))
+    shape, chunk = about["shape"], about["chunk_grid"]["configuration"]["chunk_shape"]
+    expect([codec["name"] for codec in about["codecs"]] == ["bytes", "zstd", "crc32c"], about["codecs"])
+    grid = [-(-extent // size) for extent, size in zip(shape, chunk)]
+    whole = np.zeros([count * size for count, size in zip(grid, chunk)], about["data_type"])
+    for index in np.ndindex(*grid):
+        data = (store / "c" / "/".join(map(str, index))).read_bytes()
+        expect(data[-4:] == zs.crc32c(data[:-4]), f"the checksum of chunk {index}")
+        part = np.frombuffer(zs.unzstd(data[:-4], int(np.prod(chunk)) * whole.itemsize), whole.dtype).reshape(chunk)
+        whole[tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, chunk))] = part
+    kept = sorted(path.name for path in store.iterdir())
+    expect(kept == ["c", "zarr.json"], kept)
+    return whole[tuple(slice(extent) for extent in shape)], about["attributes"]
+
+
+def written(folder, damier, dtype, ranks):
+    """C as Zarr: all types of products, stacks and vectors, chunks, on several ranks; verified, and read again."""
+    a, b = matrix(dtype), matrix(dtype, (COLS, 35), 8)
+    with h5py.File(folder / "x.h5", "w") as file:
+        file.update({"a": a, "b": b, "v": b[:, 0], "s": np.stack([a, a + a])})
+    store = folder / "c.zarr"
+    cases = (("a", "b", a @ b, ()), ("a", "b", a @ b, ("--chunk", "20x9", "--zstd", "5")), ("a", "v", a @ b[:, 0], ("--chunk", "7x1")),
+             ("s", "b", np.stack([a @ b, (a + a) @ b]), ("--chunk", "50x50")))
+    for left, right, wanted, more in cases:
+        names = [f"{folder}/x.h5:/{name}" for name in (left, right)]
+        run(damier, ranks, "multiply", *names, "-o", store, "--force", "-q", *more)
+        got, attributes = decoded(store)
+        expect(got.shape == wanted.shape and np.array_equal(got, wanted), f"{left} by {right} {more}: {got.shape}")
+        expect(attributes["damier_state"] == "complete" and attributes["software"] == "damier", str(attributes))
+        run(damier, 1, "verify", *names, store, "-q")
+        run(damier, 1, "verify", store, "-q")
+        if got.ndim == 2:
+            check(read(folder, damier, store, size=got.shape[1], dtype=dtype), wanted, f"{left} by {right}, read again")
+    expect(sorted(path.name for path in folder.iterdir() if "c.zarr" in path.name) == ["c.zarr"], "files are left")
+
+
+def replaced(folder, damier):
+    """Only an array of damier's is replaced, and never one that is an input; damaged results are found."""
+    def tries(code, *words):
+        told = ended([damier, *map(str, words)])
+        expect(told.returncode == code, f"exit {told.returncode}, wanted {code}: {words} {told.stderr}")
+    run(damier, 1, "generate", folder / "a.h5", "--size", 40)
+    a, store = folder / "a.h5", folder / "c.zarr"
+    tries(0, "multiply", a, a, "-o", store, "-q")
+    before = (store / "zarr.json").read_bytes()
+    tries(2, "multiply", a, a, "-o", store, "-q")
+    tries(2, "multiply", a, store, "-o", store, "-q", "--force")
+    (store / "c" / "notes").write_text("mine", encoding="utf-8")
+    tries(2, "multiply", a, a, "-o", store, "-q", "--force")
+    (store / "c" / "notes").unlink()
+    for words in (("--deflate", 3), ("--append",)):
+        tries(2, "multiply", a, a, "-o", store, "-q", "--force", *words)
+    tries(2, "multiply", a, a, "-o", f"{store}:/x", "-q", "--force")
+    tries(2, "pca", a, "--rank", 2, "-o", folder / "p.zarr")
+    expect((store / "zarr.json").read_bytes() == before, "it was touched")
+    tries(0, "multiply", a, a, "-o", store, "-q", "--force")
+    chunk = store / "c" / "0" / "0"
+    data = bytearray(chunk.read_bytes())
+    data[100] ^= 1
+    chunk.write_bytes(bytes(data))
+    tries(3, "verify", store, "-q")
+    foreign = zs.write(folder / "f.zarr", matrix("f8"))
+    tries(2, "multiply", a, a, "-o", foreign, "-q", "--force")
+    (folder / "d.zarr.damier-new" / "c").mkdir(parents=True)  # of a run that was killed
+    tries(0, "multiply", a, a, "-o", folder / "d.zarr", "-q")
+    expect(not (folder / "d.zarr.damier-new").exists(), "a leftover was left")
+
+
 def main():
     args = options()
     have = run(args.damier, 1, "--version").split("codecs: ")[1]
@@ -190,6 +260,8 @@ def main():
     cases += [(third, "f8", codec) for codec in codecs]
     cases += [(second, dtype, older[i % len(older)]) for i, dtype in enumerate(TYPES)]
     cases += [(axes,), (groups,), (meanings,), (unwritten,), (damaged,)]
+    if "zstd" in codecs:
+        cases += [(written, "f8", 1), (written, "f4", 3), (written, "c16", 1), (replaced,)]
     return run_cases(args.damier, cases)
 
 

@@ -33,6 +33,15 @@ def zstd(data):
     return packed_by(lib.ZSTD_compress, data, None, "room", data, ctypes.c_size_t(len(data)), 3, room=len(data) + 1024)
 
 
+def unzstd(data, room):
+    lib = library("zstd")
+    lib.ZSTD_decompress.restype = ctypes.c_size_t
+    memory = ctypes.create_string_buffer(room)
+    made = lib.ZSTD_decompress(memory, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)))
+    assert made == room, "a chunk of another size"
+    return memory.raw
+
+
 def lz4(data):
     lib = library("lz4")
     return struct.pack("<I", len(data)) + packed_by(lib.LZ4_compress_default, data, data, None, len(data), len(data) + 1024,

@@ -33,8 +33,9 @@ try damier multiply int32.h5 int32.h5 -o C.h5 --force --type f32
 try damier multiply int64.h5 int64.h5 -o C.h5 --force --type f64
 damier multiply int64.h5 int64.h5 -o C.h5 --force --type f64 --allow-rounding -q | grep -o 'PASS$'
 damier verify int64.h5 int64.h5 C.h5 --full -q | grep -o 'PASS$'
-try damier multiply f64.h5 x.h5 -o y.h5
-damier multiply f64.h5 x.h5 -o y.h5 --as-column -q | grep -o 'm=4 n=1 k=4'
+try damier gram x.h5 -o y.h5
+damier multiply f64.h5 x.h5 -o y.h5 -q | grep -o 'm=4 n=1 k=4'
+damier multiply f64.h5 x.h5 -o y.h5 --as-column --force -q | grep -o 'm=4 n=1 k=4'
 damier multiply f64.h5 x.h5 --c x.h5 --beta 1 -o y.h5 --as-column --force -q | grep -o 'm=4 n=1 k=4'
 damier multiply x.h5 f64.h5 -o y.h5 --as-row --force -q | grep -o 'm=1 n=4 k=4'
 damier multiply x.h5 x.h5 -o y.h5 --as-column --op-b t --force -q | grep -o 'm=4 n=4 k=1'

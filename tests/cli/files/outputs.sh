@@ -11,7 +11,7 @@ try damier multiply A.h5 B.h5 -o ./missing/C.h5
 try damier multiply A.h5 B.h5 -o /dev/null --force
 try damier multiply A.h5 B.h5 -o /dev/stdout --force
 try damier multiply A.h5 B.h5 -o C.npz
-for ending in csv mat nc txt zarr parquet MTX; do
+for ending in csv mat nc txt parquet MTX; do
   expect 2 damier multiply A.h5 B.h5 -o C.$ending
   expect 2 damier generate D.$ending --size 3
 done

@@ -14,6 +14,6 @@ try damier multiply A.h5 B.h5 A.h5            # 21 the output exists
 try damier multiply A.h5 B.h5 -o A.h5
 try damier multiply A.h5 3 -o C.h5            # 22 a factor
 try damier multiply t.csv t.csv -o C.h5       # 23 text
-try damier multiply A.h5 v.npy -o C.h5        # 24 a vector
+try damier gram v.npy -o C.h5        # 24 a vector
 try damier A.h5 B.h5                          # 25 no verb
 [ ! -e C.h5 ] && echo "no C.h5 is left"
