@@ -16,8 +16,12 @@ enum {
   STRIP_BYTES = 1 << 27, /* of op(X), that is read once and multiplied twice */
   EXPECTED_PASSES = 8,
   COMPONENTS_PRODUCTS = 3, /* of a pass */
-  DENSE_COST = 12          /* n^3 operations of an eigenproblem, at the speed of products */
+  DENSE_COST = 12,         /* n^3 operations of an eigenproblem, at the speed of products */
+  SURE = 2 /* so many times the work is worth a method that cannot fail to converge */
 };
+
+/* Operations in the time that an element takes to be read, and to be unpacked. */
+static const double read_flops = 100, unpack_flops = 2000;
 
 static const double components_call_flops = 1e8; /* that a product takes besides */
 static const double components_margin =
@@ -73,15 +77,23 @@ static int64_t components_pass_width(const dm_components_state *c) {
   return dm_min(c->small, dm_plus(c->job->count, c->job->oversampling));
 }
 
-/* Operations of both methods, at the speed of products. */
+/* Of one reading of X, as operations. */
+static double components_reading(const dm_components_state *c) {
+  const dm_dataset *x = &c->multiply->a;
+  const double element = x->memory.base ? 0 : x->filters ? unpack_flops : read_flops;
+  return (double)c->tall * (double)c->small * element;
+}
+
+/* Operations of both methods, at the speed of products, reading included. */
 static double components_cost(const dm_components_state *c, dm_components_method method) {
   const double t = (double)c->tall, s = (double)c->small, k = (double)c->job->count;
   const double pass = 4.0 * t * s;
-  const double last = pass * k + COMPONENTS_PRODUCTS * components_call_flops;
+  const double reading = components_reading(c);
+  const double last = pass * k + COMPONENTS_PRODUCTS * components_call_flops + reading;
   if (method == DM_METHOD_GRAM)
-    return t * s * s + DENSE_COST * s * s * s + components_call_flops + last;
+    return t * s * s + DENSE_COST * s * s * s + components_call_flops + reading + last;
   return EXPECTED_PASSES * (pass * (double)components_pass_width(c) +
-                            COMPONENTS_PRODUCTS * components_call_flops) +
+                            COMPONENTS_PRODUCTS * components_call_flops + reading) +
          last;
 }
 
@@ -100,9 +112,10 @@ static dm_status components_choose_method(dm_components_state *c) {
                            (long long)c->small, dm_format_bytes(c->share, bytes)),
                    "--method passes needs less memory");
   if (c->method == DM_METHOD_AUTO)
-    c->method = fits && components_cost(c, DM_METHOD_GRAM) <= components_cost(c, DM_METHOD_PASSES)
-                    ? DM_METHOD_GRAM
-                    : DM_METHOD_PASSES;
+    c->method =
+        fits && components_cost(c, DM_METHOD_GRAM) <= SURE * components_cost(c, DM_METHOD_PASSES)
+            ? DM_METHOD_GRAM
+            : DM_METHOD_PASSES;
   c->width = c->method == DM_METHOD_GRAM ? c->job->count : components_pass_width(c);
   return DM_OK;
 }

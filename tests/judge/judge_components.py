@@ -169,6 +169,14 @@ def limited(folder, damier):
     expect(held <= process_mib(damier) + 36, f"{held} MiB are held, {process_mib(damier) + 30} allowed")
 
 
+def picked(folder, damier):
+    """The method without --method: few passes of a file that is read as it is, one where each pass unpacks it again."""
+    for form, method in (("", "passes"), ("--chunk 500x500 --deflate 1", "gram")):
+        run(damier, 1, "generate", folder / "g.h5", "--rows", 3000, "--cols", 1000, "--type", "f32", "--force", "-q", *form.split())
+        planned = run(damier, 1, "plan", "pca", folder / "g.h5", "--rank", 5)
+        expect(f"method={method}" in planned, planned)
+
+
 def drawn(folder, damier, seed):
     """Any shape and type, on any number of ranks, within some memory, by either method or that of the plan."""
     rng = np.random.default_rng(100 + seed)
@@ -215,4 +223,4 @@ def refused(folder, damier):
 
 
 chosen = options()
-run_cases(chosen.damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(drawn, seed) for seed in range(how_many(chosen, 6, 24, 300))] + [(forged,), (gaps,), (hard,), (limited,), (refused,)])
+run_cases(chosen.damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(drawn, seed) for seed in range(how_many(chosen, 6, 24, 300))] + [(forged,), (gaps,), (hard,), (limited,), (picked,), (refused,)])
