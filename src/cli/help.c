@@ -165,12 +165,14 @@ static void print_synopsis(FILE *out) {
 
 static void print_description(FILE *out) {
   fputs(".Sh DESCRIPTION\n"
-        "The\n.Nm\nutility multiplies matrices in HDF5 and .npy files, on one computer or over the "
+        "The\n.Nm\nutility multiplies matrices in HDF5, .npy, Zarr and PLINK .bed files, on one "
+        "computer or over the "
         "ranks of an MPI job, on "
         "CPUs or GPUs.\n"
         "A matrix is named\n.Ar FILE.h5:/path/to/dataset ;\n"
         "a file with one 2-D dataset needs no path.\n"
-        "A folder of Zarr is named like a file of HDF5.\n"
+        "A folder of Zarr is named like a file of HDF5, genotypes by their .bed file.\n"
+        "The output's name says its format: C.h5, C.npy or C.zarr.\n"
         "Dimensions are those of HDF5, row-major, as\n.Xr h5dump 1\nshows them.\n"
         "The verbs that begin with\n.Cm bench\nare a program of their own,\n.Nm damier-bench "
         ",\nbeside\n.Nm ;\n"
@@ -253,7 +255,7 @@ void dm_cli_print_man_page(FILE *out) {
   fputs(".\\\" Made by 'damier --man-page' from the option table; do not edit.\n"
         ".Dd November 25, 2026\n.Dt DAMIER 1\n.Os\n"
         ".Sh NAME\n.Nm damier\n"
-        ".Nd multiply matrices in HDF5 and .npy files\n",
+        ".Nd multiply matrices in HDF5, .npy and Zarr files\n",
         out);
   print_synopsis(out);
   print_description(out);

@@ -91,7 +91,7 @@ static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 const dm_option dm_cli_options[] = {
     /* files */
     {"output", 'o', "C.h5[:/ds]", MULTIPLY, DM_GROUP_FILES, "dataset /c",
-     "file and dataset of C; of what is kept of C also R.npz", .flags_only = true, .usual = MULTIPLY},
+     "file and dataset of C, also C.npy or C.zarr; of what is kept of C also R.npz", .flags_only = true, .usual = MULTIPLY},
     {"output", 'o', "FILE", BENCH_R, DM_GROUP_FILES, NULL,
      "write the rates to FILE, as words of --machine", OWN(dm_value_set_text, rates_file), .flags_only = true, .usual = BENCH_R},
     {"output", 'o', "P.h5[:/group]", OPTION_FACTORS, DM_GROUP_FILES, "group /pca or /svd",

@@ -7,12 +7,12 @@
 /* clang-format off */
 const dm_verb dm_cli_verbs[] = {
     {"multiply", DM_VERB_MULTIPLY, "A.h5[:/ds] B.h5[:/ds] -o C.h5[:/ds]", 2, 2,
-     "compute C = alpha op(A) op(B) + beta C0; A, B and C are HDF5 or .npy files",
-     "C is written as C.h5.part and renamed when it is complete and verified.\n"
-     "A file with one 2-D dataset needs no path.\n"
+     "compute C = alpha op(A) op(B) + beta C0 of matrices in HDF5, .npy or Zarr",
+     "C is written as C.h5.part and renamed when it is complete and verified; its name says the format: C.h5, C.npy, C.zarr.\n"
+     "A and B may also be genotypes of PLINK (G.bed). A file with one 2-D dataset needs no path; a vector is B's column or A's row, as NumPy has it.\n"
      "One process uses all cores of the computer, and the GPUs that shorten the product; mpirun -n N starts N processes, on several computers, too.\n",
      {"damier multiply A.h5 B.h5 -o C.h5",
-      "damier multiply A.npy data.h5:/run/b -o C.npy --alpha 0.5",
+      "damier multiply A.npy data.h5:/run/b -o C.zarr --alpha 0.5",
       "damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --force",
       "damier multiply 'runs/*.h5:/x[0:50]' B.h5 -o C.h5"}},
     {"gram", DM_VERB_GRAM, "X.h5[:/ds] -o C.h5[:/ds]", 1, 1,
@@ -73,7 +73,7 @@ const dm_verb dm_cli_verbs[] = {
     {"info", DM_VERB_INFO, "[FILE.h5[:/ds] ...]", 0, 4096,
      "show this build and the hardware it finds, or the contents of files",
      "",
-     {"damier info", "damier info A.h5 b.npy C.h5:/c"}},
+     {"damier info", "damier info A.h5 b.npy C.zarr G.bed"}},
     {"compare", DM_VERB_COMPARE, "A.h5[:/ds] B.h5[:/ds]", 2, 2,
      "compare two matrices element by element, with tolerances",
      "Elements are close if |a - b| <= atol + rtol |b|, as numpy.isclose has it; equal infinities are.\n"
@@ -142,8 +142,8 @@ const dm_verb dm_cli_no_verb = {
     .bit = DM_VERB_NONE,
     .operands = "VERB ...",
     .about =
-        "multiplies matrices in HDF5 and .npy files, on the CPUs or GPUs of one computer or of an "
-        "MPI job",
+        "multiplies matrices in HDF5, .npy, Zarr and PLINK .bed files, on the CPUs or GPUs of one "
+        "computer or of an MPI job",
     .more = "",
     .examples = {"damier multiply A.h5 B.h5 -o C.h5", "damier plan A.h5 B.h5", "damier verify C.h5",
                  "damier info"}};
