@@ -316,7 +316,9 @@ class Context(Handle):
         except ValueError:
             raise UsageError(f"{texts_}: the leading dimensions differ") from None
         if k != k_of_b:
-            raise UsageError(f"{texts_}: the inner dimensions differ")
+            field = len(shapes[1]) > 1 and shapes[0][-len(shapes[1]):] == shapes[1]
+            raise UsageError(f"{texts_}: the inner dimensions differ",
+                             hint="a.reshape(-1, b.size) @ b.ravel() sums over all dimensions of b" if field else "")
         return leads, (m, k, n)
 
     def _product(self, a: Any, b: Any, out: Any, c: Any,
@@ -530,7 +532,8 @@ class Context(Handle):
         self._agree(ab)
         (m, k), (k_of_b, n) = (self._op_shape(o) for o in ab)
         if k != k_of_b:
-            raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: the inner dimensions differ")
+            raise UsageError(f"op(a) is {shown((m, k))} and op(b) {shown((k_of_b, n))}: the inner dimensions differ",
+                             hint="b.reshape(-1, 1), or of a file row_axes_b=2, is one column" if k == k_of_b * n and min(k_of_b, n) > 1 else "")
         self._check_types(ab)
         return m, n, k
 

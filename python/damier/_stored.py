@@ -71,7 +71,13 @@ class Stored(Expression):
 
 def several(location: str, record: Any) -> InputError:
     """The error of a location that names no single dataset."""
-    return InputError(f"{location}: holds {record['file']['count']} datasets", hint="name one: FILE.h5:/path/to/dataset")
+    file, most = record["file"], 5
+    known = [f"'{file['name']}:{one['name']}' ({one['shape']} {one['type']})" for one in file.get("datasets", [])[:most]]
+    more = f" and {file['count'] - most} more" if file["count"] > most else ""
+    return InputError(f"{location}: holds {file['count']} datasets", hint=f"name one: {', '.join(known)}{more}")
+
+
+_LISTED = 100  # numbers of a list that a location holds in place
 
 
 def _text_of(key: Any) -> str:
@@ -83,7 +89,10 @@ def _text_of(key: Any) -> str:
     try:
         return str(index(key))
     except TypeError:
-        raise TypeError(f"{type(key).__name__} is neither a slice nor an index; a list of rows, or a mask, is taken from a file: "
+        listed = key.tolist() if hasattr(key, "tolist") else list(key) if isinstance(key, (list, range)) else []
+        if listed and len(listed) <= _LISTED and all(isinstance(one, int) and not isinstance(one, bool) for one in listed):
+            return f"[{', '.join(map(str, listed))}]"
+        raise TypeError(f"{type(key).__name__} is neither a slice nor an index; a long list of rows, or a mask, is taken from a file: "
                         "numpy.save('rows.npy', rows) and damier.open('FILE.h5:/x[@rows.npy, :]')") from None
 
 
@@ -141,7 +150,7 @@ class StoredOperand(Operand):
         self.type = dataset["value_type"]
         self.rows, self.cols = dataset["rows"], dataset["cols"]
         self.shape = tuple(map(int, dataset["shape"].split(" x ")))
-        if row_axes is not None and 0 < int(row_axes) < len(self.shape):  # else the library refuses it
+        if row_axes is not None and 0 < int(row_axes) <= len(self.shape) > 1:  # else the library refuses it
             self.rows, self.cols = (math.prod(extents) for extents in (self.shape[:row_axes], self.shape[row_axes:]))
             self.shape = self.rows, self.cols
         self.stated = Stated(lib.IN_FILE, self.type, self.rows, self.cols)

@@ -246,12 +246,18 @@ static dm_status check_batch(const dm_equation *equation, dm_problem *problem) {
 }
 
 /* op(A) is m x k, op(B) INNER x n. */
-static dm_status do_not_fit(const dm_equation *equation, int64_t m, int64_t k, int64_t inner,
-                            int64_t n) {
+static dm_status do_not_fit(const dm_equation *equation, const dm_dataset *b, int64_t m, int64_t k,
+                            int64_t inner, int64_t n) {
   dm_status status = dm_fail(DM_E_INPUT,
                              "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner dimensions "
                              "differ",
                              (long long)m, (long long)k, (long long)inner, (long long)n);
+  int64_t all;
+  const int axes = dm_dataset_axes(b).count;
+  if (axes > 1 && inner > 1 && n > 1 && equation->op_b == DM_OP_N && b->batch <= 1 &&
+      !dm_mul_overflows(inner, n, &all) && all == k)
+    return dm_hint(status, "--row-axes-b %d makes B a column, of as many elements as A has columns",
+                   axes);
   const char other_a = equation->op_a == DM_OP_N ? 't' : 'n';
   const char other_b = equation->op_b == DM_OP_N ? 't' : 'n';
   if (m == inner && k == n)
@@ -282,7 +288,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
                    (long long)problem->m, (long long)inner, (long long)entries);
   inner /= entries;
   if (inner != problem->k)
-    return do_not_fit(equation, dm_problem_entry_rows(problem), problem->k, inner, problem->n);
+    return do_not_fit(equation, b, dm_problem_entry_rows(problem), problem->k, inner, problem->n);
   if (problem->m == 0 || problem->n == 0)
     return dm_fail(DM_E_INPUT,
                    "op(A) is %lld x %lld and op(B) is %lld x %lld: the product is empty, and files "

@@ -21,8 +21,9 @@ static dm_status is_no_line(const dm_dataset *find) {
   const dm_axes axes = dm_dataset_axes(find);
   return dm_hint(dm_fail_at(DM_E_INPUT, &find->at, "is %s, and no line of numbers",
                             dm_axes_text(&axes, shape)),
-                 "--shape-a and --packed-a (-b) are for datasets of one dimension; --row-axes-a "
-                 "flattens those of more than two");
+                 "--shape-a and --packed-a (-b) are for datasets of one dimension; --row-axes-a %d "
+                 "(-b) makes a column of this one",
+                 axes.count);
 }
 
 /* Makes FIND, whose axes but one have an extent of 1, a single row. */

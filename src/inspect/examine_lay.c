@@ -18,7 +18,7 @@ static dm_status wrong_rank(const dm_dataset *find, const dm_axes *axes, int cou
   const bool complex = find->parts != DM_PARTS_TOGETHER;
   if (count == 1 && !complex) {
     const int64_t square = side_of_square(axes->extent[0]), side = dm_fold_side(axes->extent[0]);
-    char how[120] = "--shape-a ROWSxCOLS folds it";
+    char how[120] = "--shape-a ROWSxCOLS (of B --shape-b) folds it";
     if (square > 1)
       snprintf(how, sizeof how, "--shape-a %lldx%lld folds it", (long long)square,
                (long long)square);
@@ -50,9 +50,14 @@ dm_status dm_examine_lay(const dm_trust *trust, const dm_axes *axes, dm_dataset 
   const bool known = vector ? trust->any_shape || trust->vectors != DM_NO_VECTOR
                             : count == 2 || trust->any_shape || split || batch;
   if (!known) return wrong_rank(find, axes, count);
-  if (split && trust->row_axes >= count)
+  if (split && trust->row_axes > count)
     return dm_fail_at(DM_E_INPUT, &find->at, "has %d dimensions; its rows cannot have %lld of them",
                       count, (long long)trust->row_axes);
+  if (split && trust->row_axes == count && find->by_columns)
+    return dm_hint(dm_fail_at(DM_E_INPUT, &find->at,
+                              "is stored by columns, and cannot be one column "
+                              "of all its elements"),
+                   "numpy.ascontiguousarray(array) has a .npy file by rows");
   const bool laid = trust->any_shape && trust->laid > 0 && trust->laid <= count + 1;
   const int of_rows = laid     ? trust->laid - 1
                       : vector ? trust->vectors == DM_AS_COLUMN

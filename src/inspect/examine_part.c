@@ -355,10 +355,10 @@ static dm_status examine_part_split(const selection *s, int *of_rows, dm_leads *
   for (int i = 0; i < s->axes.count; i++)
     if (!s->pick[i].single) kept[count++] = i;
   if (count == 0) return examine_part_refuse(s, "is a single element, not a matrix: ", s->at->part);
-  if (count > 1 && s->trust->row_axes >= count)
+  if (count > 1 && s->trust->row_axes > count)
     return examine_part_refuse(s, "has too few dimensions for --row-axes: ", s->at->part);
   if (count > 1 && s->trust->row_axes > 0) {
-    *of_rows = kept[s->trust->row_axes];
+    *of_rows = s->trust->row_axes == count ? s->axes.count : kept[s->trust->row_axes];
     return DM_OK;
   }
   if (count > 2 && s->trust->batch) {

@@ -542,7 +542,7 @@ static dm_status examine_virtual_examine(virtual *v, hid_t set) {
   if (H5Pget_virtual_count(v->creation, &count) < 0) return examine_virtual_unreadable(v);
   dm_axes axes;
   DM_TRY(dm_h5_extents(&find->at, set, &axes));
-  v->slabs = axes.count > 2 || has_deep_source(v, count);
+  v->slabs = axes.count > 2 || v->trust->row_axes == axes.count || has_deep_source(v, count);
   dm_trust trust = *v->trust;
   trust.batch &= v->slabs;
   if (v->slabs) DM_TRY(dm_examine_lay(&trust, &axes, find));

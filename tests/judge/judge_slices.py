@@ -257,13 +257,13 @@ def flattened(folder, damier, seed):
         place = folder / layout
         place.mkdir()
         at = store(place, x, layout, rng)
-        rows = int(rng.integers(1, len(shape)))
+        rows = int(rng.integers(1, len(shape) + 1))
         if rng.random() < 0.5:
             start, step = int(rng.integers(shape[0])), int(rng.integers(1, 3))
             at, x = f"{at}[{start}:, ..., ::{step}]", x[start:, ..., ::step]
         matrix = x.reshape(int(np.prod(x.shape[:rows])), -1)
         product(place, damier, at, matrix, int(rng.choice([1, 3])), rng, "--row-axes-a", rows)
-        run(damier, 1, "multiply", place / "b.h5", at, "-o", place / "d.h5", "--row-axes-b", len(shape), expect=3)
+        run(damier, 1, "multiply", place / "b.h5", at, "-o", place / "d.h5", "--row-axes-b", len(shape) + 1, expect=3)
 
 
 def names_with_brackets(folder, damier):

@@ -82,7 +82,8 @@ class Newcomers(unittest.TestCase):
 
     def test_09_rows_by_a_list_and_by_a_mask(self):
         x, mask = damier.open("a.npy"), self.a[:, 0] > 0
-        self.says("numpy.save('rows.npy', rows)", lambda: x[[3, 5]], TypeError)
+        self.same((x[[3, 5]] @ self.b).compute(), self.a[[3, 5]] @ self.b)
+        self.says("numpy.save('rows.npy', rows)", lambda: x[mask], TypeError)
         np.save("rows.npy", [3, 5])
         np.save("mask.npy", mask)
         self.same(damier.matmul("a.npy[@rows.npy, :]", self.b), self.a[[3, 5]] @ self.b)

@@ -118,6 +118,7 @@ class StoredOperands(InFolder):
         place = f"{self.path}:/cube"
         np.testing.assert_array_equal(damier.matmul(place, np.eye(4), row_axes_a=2), cube.reshape(90, 4))
         np.testing.assert_array_equal(damier.matmul(np.eye(3), place, row_axes_b=1), cube.reshape(3, 120))
+        np.testing.assert_array_equal(damier.matmul(place, np.ones((1, 1)), row_axes_a=3), cube.reshape(360, 1))
         np.testing.assert_array_equal(damier.gram(place, row_axes_a=1, of="rows"), cube.reshape(3, 120) @ cube.reshape(3, 120).T)
         self.assertEqual(damier.plan(place, np.eye(4), row_axes_a=2)["problem"]["m"], 90)
 
@@ -125,7 +126,7 @@ class StoredOperands(InFolder):
         stored = damier.Stored(f"{self.path}:/x")
         with self.assertRaisesRegex(damier.UsageError, "a part already"):
             _ = stored[1:4][1:2]
-        for key in (1.5, slice(0.5, 3), [1, 2], None):
+        for key in (1.5, slice(0.5, 3), [1.5, 2], None):
             with self.assertRaises(TypeError):
                 _ = stored[key]
 
@@ -203,16 +204,21 @@ class StoredOperands(InFolder):
                 damier.matmul(damier.Stored(file["x"])[0:99], self.y)
             with self.assertRaises(damier.InputError):
                 damier.matmul(damier.Stored(file["x"])[::-1], self.y)
-            for wrong in ([1, 2], None, self.x[:, 0] > 0):
+            for wrong in ([], [[1, 2]], [True, False], list(range(101)), None, self.x[:, 0] > 0):
                 with self.assertRaisesRegex(TypeError, "neither a slice nor an index"):
                     damier.Stored(file["x"])[wrong]
         with self.assertRaises(damier.FileError):
             damier.matmul("nothing.h5:/x", self.y)
-        with self.assertRaisesRegex(damier.InputError, "holds 4 datasets"):
+        with self.assertRaisesRegex(damier.InputError, "holds 4 datasets") as refused:
             damier.matmul(self.path, self.y)
+        self.assertIn(f"'{self.path}:/x' (40 x 30 f64)", refused.exception.hint)
         with h5py.File(self.path, "a") as file:
             file["i"] = self.x.astype("i2")
         np.testing.assert_array_equal(damier.gram(f"{self.path}:/i"), (self.x.astype("i2").T.astype("f8") @ self.x.astype("i2")))
+
+    def test_listed(self):
+        for rows in ([1, 5, 7], np.array([7, 5, 5]), [-1, 5], range(3), [i % 40 for i in range(100)]):
+            np.testing.assert_allclose(damier.matmul(damier.Stored(f"{self.path}:/x")[rows], self.y), self.x[list(rows)] @ self.y)
 
     def test_weights(self):
         weights = np.arange(40.0)
