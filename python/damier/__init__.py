@@ -244,7 +244,7 @@ def svd(x: Any, k: int, out: Any = None, comm: Any = None, *, of: str = "columns
 
 
 def _components(name: str, x: Any, k: int, out: Any, comm: Any, of: str, scores: Any, progress: Any, options: Mapping[str, Any]) -> Any:
-    problem = UsageError("scores are the name of a file for them, beside out") if out is not None and scores is True else None
+    problem = UsageError("scores are the name of a file for them, beside out", hint="scores='FILE.h5'") if out is not None and scores is True else None
     if out is None and scores and (comm is not None or of == "rows"):
         problem = UsageError("scores are of the rows of x, and of one process", hint="with out, scores may name a file")
     _check_comm(comm)

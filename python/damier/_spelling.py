@@ -41,7 +41,8 @@ _OF_OTHERS = {
     "pairwise_distances": "gram(x, of='rows', metric='euclidean')", "cosine_similarity": "gram(x, of='rows', metric='cosine')",
     "rbf_kernel": "gram(x, of='rows', metric='rbf:GAMMA')",
     "TruncatedSVD": "svd", "generate": "multiply; 'damier generate' is a command", "set_num_threads": "Context(threads=N)",
-    "lstsq": "gram, with numpy.linalg.solve", "solve": "gram, with numpy.linalg.solve",
+    "compare": "verify; 'damier compare' is a command, and numpy.isclose compares arrays", "run": "multiply; 'damier run' is a command",
+    "clean": "multiply; 'damier clean' is a command", "lstsq": "gram, with numpy.linalg.solve", "solve": "gram, with numpy.linalg.solve",
 }
 # Parameters, which stand beside the options.
 _PARAMETERS = ("out", "comm", "c", "of", "progress", "scores", "output", "gpus")
@@ -98,6 +99,7 @@ _SENTENCES = (
     ("numpy.save writes each array to a .npy file, which is read; 'unzip FILE' unpacks others",
      "numpy.load(FILE)['NAME'] is an array, which damier takes; numpy.save writes a file that it reads"),
     ("in Python: ", ""),
+    ("wait until it is closed; --swmr reads it once", "close it if this Python has it open, else wait until it is closed; --swmr reads it once"),
 )
 
 

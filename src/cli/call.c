@@ -307,13 +307,16 @@ static void knowing_verbs(const char *name, char *text, size_t room) {
 
 /* Names that other programs use for an option; NAME itself if none is known. */
 static const char *call_synonym_of(const char *name) {
-  static const char *const synonyms[][2] = {
-      {"dtype", "type"},          {"out", "output"},         {"overwrite", "force"},
-      {"output-type", "type-c"},  {"jobs", "threads"},       {"cores", "threads"},
-      {"cpus", "threads"},        {"mem", "memory"},         {"max-memory", "memory"},
-      {"compression", "deflate"}, {"gzip", "deflate"},       {"chunks", "chunk"},
-      {"n-components", "rank"},   {"topk", "top"},           {"distance", "metric"},
-      {"timeout", "time-limit"},  {"max-time", "time-limit"}};
+  static const char *const synonyms[][2] = {{"dtype", "type"},         {"out", "output"},
+                                            {"overwrite", "force"},    {"output-type", "type-c"},
+                                            {"jobs", "threads"},       {"cores", "threads"},
+                                            {"cpus", "threads"},       {"mem", "memory"},
+                                            {"max-memory", "memory"},  {"compression", "deflate"},
+                                            {"gzip", "deflate"},       {"chunks", "chunk"},
+                                            {"n-components", "rank"},  {"components", "rank"},
+                                            {"ncomp", "rank"},         {"k", "rank"},
+                                            {"topk", "top"},           {"distance", "metric"},
+                                            {"timeout", "time-limit"}, {"max-time", "time-limit"}};
   for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
     if (strcasecmp(name, synonyms[i][0]) == 0) return synonyms[i][1];
   return name;
@@ -344,6 +347,9 @@ static dm_status unknown_option(const dm_verb *verb, const char *typed, const ca
   dm_status status =
       dm_fail(DM_E_USAGE, "damier%s%s has no option '--%s'", space, verb->name, name);
   if (instead_of(name)) return dm_hint(status, "%s", instead_of(name));
+  for (int i = 0; l->longs[i].name; i++)
+    if (strcmp(l->longs[i].name, call_synonym_of(name)) == 0)
+      return dm_hint(status, "did you mean '--%s'?", l->longs[i].name);
   if (others[0]) return dm_hint(status, "it is an option of %s", others);
   const char *names[CALL_MOST];
   int count = 0;
@@ -364,6 +370,8 @@ static dm_status bad_option(const dm_verb *verb, const char *typed, const call_l
     return dm_fail(DM_E_USAGE, "option '-%c' takes no value", optopt);
   dm_status status = dm_fail(DM_E_USAGE, "unknown option '-%c'", optopt);
   if (optopt == 'n') return dm_hint(status, "%s", instead_of("ranks"));
+  for (int i = 0; optopt == 'k' && l->longs[i].name; i++)
+    if (strcmp(l->longs[i].name, "rank") == 0) return dm_hint(status, "did you mean '--rank'?");
   if (optopt == 'j' || optopt == 't') return dm_hint(status, "did you mean '--threads'?");
   return dm_hint(status, "'damier%s%s --help-all' lists the options", verb->name[0] ? " " : "",
                  verb->name);

@@ -146,12 +146,29 @@ static bool value_choose(const dm_value *value, const char *text, void *settings
 }
 
 /* Names that other programs use for a choice. */
-static const char *const synonyms[][2] = {
-    {"float64", "f64"},     {"double", "f64"}, {"fp64", "f64"},      {"float32", "f32"},
-    {"float", "f32"},       {"single", "f32"}, {"fp32", "f32"},      {"float16", "f16"},
-    {"half", "f16"},        {"fp16", "f16"},   {"bfloat16", "bf16"}, {"complex64", "c64"},
-    {"complex128", "c128"}, {"int8", "i8"},    {"int32", "i32"},     {"trans", "t"},
-    {"transpose", "t"},     {"h", "c"},        {"gpu", "cuda"}};
+static const char *const synonyms[][2] = {{"float64", "f64"},
+                                          {"double", "f64"},
+                                          {"fp64", "f64"},
+                                          {"float32", "f32"},
+                                          {"float", "f32"},
+                                          {"single", "f32"},
+                                          {"fp32", "f32"},
+                                          {"float16", "f16"},
+                                          {"half", "f16"},
+                                          {"fp16", "f16"},
+                                          {"bfloat16", "bf16"},
+                                          {"complex64", "c64"},
+                                          {"complex128", "c128"},
+                                          {"int8", "i8"},
+                                          {"int32", "i32"},
+                                          {"trans", "t"},
+                                          {"transpose", "t"},
+                                          {"h", "c"},
+                                          {"gpu", "cuda"},
+                                          {"listwise", "complete"},
+                                          {"dropna", "complete"},
+                                          {"complete.obs", "complete"},
+                                          {"pairwise.complete.obs", "pairwise"}};
 
 enum { SYNONYMS = sizeof synonyms / sizeof synonyms[0], NAMES = 64 };
 

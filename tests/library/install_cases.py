@@ -162,6 +162,7 @@ def check_shared(here, libraries, folder):
     local.write_text("#include <damier.h>\nint main(void) { damier_context *c; return damier_open_local(&c, 0); }\n")
     call("cc", "-DDAMIER_MPI=0", local, *words, "-o", folder / "local")
     call(folder / "local", LD_LIBRARY_PATH=str(libraries))
+    call("cc", "-Wall", "-Werror", "-DDAMIER_MPI=0", EXAMPLES / "files.c", *words, "-o", folder / "files")
     if works(compiler("mpicxx")):
         call(compiler("mpicxx"), "-Wall", EXAMPLES / "product.cpp", *words, "-o", folder / "cpp")
         run(folder / "cpp", libraries)
