@@ -50,7 +50,7 @@ typedef struct dm_cli_settings {
   bool equal_nan;
   char jobs_of[DM_VALUE_TEXT]; /* of run */
   int64_t at_once;
-  bool resumable;              /* of clean */
+  bool resumable; /* of clean */
   dm_cli_paths json, csv;
   dm_cli_bench bench;
 } dm_cli_settings;
