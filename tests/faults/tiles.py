@@ -60,7 +60,7 @@ class Case:
         output = faulty_runs.Output(self.bed, f"out{number}C", self.ranks)
         if self.count == 0:  # this rank has no part of it
             return
-        place = 1 + int(self.count * 0.6)
+        place = 1 + int(self.count * 0.8)  # behind the samples of A and B, in the tiles
         fault = {"FAULT": f"{self.call}:{place}:{self.kind}", "FAULT_RANK": str(self.at),
                  "FAULT_PATH": self.path(output)}
         kept = self.judge(*output.run(fault), output)
