@@ -36,7 +36,7 @@ _OF_OTHERS = {
     "inner": "matmul", "load": "open", "read": "open", "File": "open", "from_array": "open", "from_hdf5": "open", "corr": "cor", "corrcoef": "cor",
     "correlation": "cor", "covariance": "cov", "syrk": "gram", "herk": "gram", "ata": "gram", "crossprod": "gram", "write": "save",
     "to_hdf5": "save", "check": "verify", "allclose": "verify", "describe": "info", "ls": "info", "topk": "matmul(..., top=K)",
-    "argsort": "matmul(..., top=K)", "kneighbors": "gram(x, of='rows', metric='euclidean', top=K, by='smallest', no_self=True)",
+    "argsort": "matmul(..., top=K)", "kneighbors": "gram(x, of='rows', metric='euclidean', top=K, no_self=True)",
     "cdist": "matmul(x, y, op_b='t', metric='euclidean')", "pdist": "gram(x, of='rows', metric='euclidean')",
     "pairwise_distances": "gram(x, of='rows', metric='euclidean')", "cosine_similarity": "gram(x, of='rows', metric='cosine')",
     "rbf_kernel": "gram(x, of='rows', metric='rbf:GAMMA')",

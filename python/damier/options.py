@@ -46,7 +46,7 @@ class ProductOptions(TypedDict, total=False):
     each: Literal["row", "column"] | None
     """reduce each row of C, or each column."""
     by: Literal["value", "abs", "smallest"] | None
-    """compare elements, their magnitudes, or take the smallest first."""
+    """compare elements, their magnitudes, or take the smallest first, as for distances without it."""
     max_elements: SupportsIndex | None
     """end with an error if more than N elements are beyond the threshold."""
     as_column: bool | None
@@ -54,7 +54,7 @@ class ProductOptions(TypedDict, total=False):
     as_row: bool | None
     """read a 1-D dataset as a matrix with one row."""
     row_axes_a: SupportsIndex | None
-    """flatten A, or X: its first N dimensions are the rows, the others the columns."""
+    """flatten A, or X: its first N dimensions are the rows, the others the columns; all of them: one column."""
     shape_a: str | Sequence[int] | None
     """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
     packed_a: Literal["lower", "upper"] | None
@@ -239,7 +239,7 @@ class SvdOptions(TypedDict, total=False):
     as_row: bool | None
     """read a 1-D dataset as a matrix with one row."""
     row_axes_a: SupportsIndex | None
-    """flatten A, or X: its first N dimensions are the rows, the others the columns."""
+    """flatten A, or X: its first N dimensions are the rows, the others the columns; all of them: one column."""
     shape_a: str | Sequence[int] | None
     """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
     packed_a: Literal["lower", "upper"] | None
@@ -345,7 +345,7 @@ class VerifyOptions(TypedDict, total=False):
     as_row: bool | None
     """read a 1-D dataset as a matrix with one row."""
     row_axes_a: SupportsIndex | None
-    """flatten A, or X: its first N dimensions are the rows, the others the columns."""
+    """flatten A, or X: its first N dimensions are the rows, the others the columns; all of them: one column."""
     row_axes_b: SupportsIndex | None
     """the same for B."""
     shape_a: str | Sequence[int] | None
@@ -497,7 +497,7 @@ class PlanOptions(TypedDict, total=False):
     each: Literal["row", "column"] | None
     """reduce each row of C, or each column."""
     by: Literal["value", "abs", "smallest"] | None
-    """compare elements, their magnitudes, or take the smallest first."""
+    """compare elements, their magnitudes, or take the smallest first, as for distances without it."""
     no_self: bool | None
     """leave out the diagonal of C, what a line has in common with itself."""
     max_elements: SupportsIndex | None
@@ -507,7 +507,7 @@ class PlanOptions(TypedDict, total=False):
     as_row: bool | None
     """read a 1-D dataset as a matrix with one row."""
     row_axes_a: SupportsIndex | None
-    """flatten A, or X: its first N dimensions are the rows, the others the columns."""
+    """flatten A, or X: its first N dimensions are the rows, the others the columns; all of them: one column."""
     row_axes_b: SupportsIndex | None
     """the same for B."""
     shape_a: str | Sequence[int] | None
@@ -678,7 +678,7 @@ class ContextOptions(TypedDict, total=False):
     each: Literal["row", "column"] | None
     """reduce each row of C, or each column."""
     by: Literal["value", "abs", "smallest"] | None
-    """compare elements, their magnitudes, or take the smallest first."""
+    """compare elements, their magnitudes, or take the smallest first, as for distances without it."""
     no_self: bool | None
     """leave out the diagonal of C, what a line has in common with itself."""
     max_elements: SupportsIndex | None
@@ -688,7 +688,7 @@ class ContextOptions(TypedDict, total=False):
     as_row: bool | None
     """read a 1-D dataset as a matrix with one row."""
     row_axes_a: SupportsIndex | None
-    """flatten A, or X: its first N dimensions are the rows, the others the columns."""
+    """flatten A, or X: its first N dimensions are the rows, the others the columns; all of them: one column."""
     row_axes_b: SupportsIndex | None
     """the same for B."""
     shape_a: str | Sequence[int] | None

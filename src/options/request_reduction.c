@@ -47,9 +47,17 @@ static dm_status check_form(const dm_settings *s) {
                                       : DM_OK;
 }
 
+/* The first of a list: of distances the nearest, unless something else is stated. */
+static dm_reduce_by order_of(const dm_settings *s, dm_reduction_kind kind) {
+  const bool distances =
+      s->metric.of == (int)DM_METRIC_EUCLIDEAN || s->metric.of == (int)DM_METRIC_SQEUCLIDEAN;
+  return kind == DM_REDUCE_TOP && distances && !dm_given(s, "by") ? DM_BY_LEAST
+                                                                  : (dm_reduce_by)s->by;
+}
+
 static void add_kept(const dm_settings *s, dm_reduction what, dm_reductions *kept) {
   what.by_columns = s->each != 0;
-  what.by = (dm_reduce_by)s->by;
+  what.by = order_of(s, what.kind);
   what.no_self = s->no_self;
   what.most = s->max_elements;
   what.sparse = what.kind == DM_REDUCE_TOP && dm_output_is_npz(&s->output);

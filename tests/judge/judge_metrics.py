@@ -123,12 +123,15 @@ def distances(folder, damier, dtype, verb, turned, ranks, metric):
     if verb == "gram":
         expect((np.diag(got) == same).all() and (got == got.T).all(), "the diagonal, or not symmetric")
     expect(got[1, 2] == same, "equal lines")
-    out = run(damier, ranks, verb, *words, *ops, "--metric", metric, "--top", 4, "--by", "smallest", "-o", folder / "r.h5", "-q")
+    out = run(damier, ranks, verb, *words, *ops, "--metric", metric, "--top", 4, *(("--by", "smallest") if same else ()), "-o", folder / "r.h5", "-q")
     with h5py.File(folder / "r.h5") as file:
         values, indices = file["c/values"][:], file["c/indices"][:]
     expect((np.take_along_axis(got, indices, 1) == values).all(), f"other values: {out}")
     expect((np.argsort(got, axis=1, kind="stable")[:, :4] == indices).all(), "not the nearest")
-    for name in ("c.h5", "r.h5"):
+    run(damier, ranks, verb, *words, *ops, "--metric", metric, "--top", 4, "--by", "value", "-o", folder / "far.h5", "-q")
+    with h5py.File(folder / "far.h5") as file:
+        expect((np.argsort(-got, axis=1, kind="stable")[:, :4] == file["c/indices"][:]).all(), "not the farthest")
+    for name in ("c.h5", "r.h5", "far.h5"):
         said = run(damier, 2, "verify", words[0], words[-1], folder / name, "-q")
         expect(said.rstrip().endswith("PASS"), said)
 

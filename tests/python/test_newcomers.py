@@ -177,7 +177,7 @@ class Newcomers(unittest.TestCase):
         self.same(found, np.exp(-0.5 * ((self.a[:, None] - self.a[None]) ** 2).sum(2)))
 
     def test_27_a_graph_of_neighbours(self):
-        found = damier.gram("a.npy", of="rows", metric="euclidean", top=5, by="smallest", no_self=True)
+        found = damier.gram("a.npy", of="rows", metric="euclidean", top=5, no_self=True)
         distances = np.linalg.norm(self.a[:, None] - self.a[None], axis=2) + 100 * np.eye(60)
         np.testing.assert_array_equal(found.indices, np.argsort(distances)[:, :5])
         self.says("by='smallest'", lambda: damier.gram("a.npy", top=5, smallest=True))
