@@ -34,6 +34,7 @@ link_libraries() {
   for name in libopenblas.so.0 libblas.so.3 liblapack.so.3; do
     ln -sf "openblas-pthread/$name" "$lib/$name"
   done
+  rm -rf "${libraries:?}/dev" # else the emulator would take its dev/shm, a folder on the disk, for /dev/shm
   for name in libm.so libmvec.so; do # absolute links point outside
     if [ -L "$lib/$name" ]; then ln -sfn "$libraries$(readlink "$lib/$name" | sed "s|^$libraries||")" "$lib/$name"; fi
   done

@@ -34,6 +34,7 @@ typedef struct dm_backend_config {
   int64_t tile;                  /* cut products at its multiples (see dm_plan.border); 0: do not */
   const char *kernel;            /* a name of dm_backend_registry, or "auto" */
   bool whole;                    /* only whole products will be computed */
+  bool few;   /* the products need less time than the threads of a BLAS take to start */
   bool keeps; /* GPU memory that is released serves later allocations, a sixteenth of it at most */
 } dm_backend_config;
 

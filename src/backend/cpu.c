@@ -28,8 +28,9 @@ typedef struct cpu_pending {
 
 typedef struct cpu_backend {
   dm_backend base;
-  int threads, of_library; /* of_library: present threads of the library */
-  dm_crew *crew;           /* for tiles and residues; else NULL */
+  int threads;
+  int for_library, of_library; /* threads that the library may use, and has at present */
+  dm_crew *crew;               /* for tiles and residues; else NULL */
   int64_t tile;
   cpu_pending queue[PENDING];
   dm_event posted, finished; /* counts of products; event e is product e */
@@ -48,7 +49,8 @@ static bool has_residues(const dm_backend_config *config) {
 /* If the library uses one thread, the crew shares the work. */
 static dm_status crew_open(cpu_backend *cpu, const dm_backend_config *config) {
   const bool shared = config->tile > 0 || has_residues(config);
-  cpu->of_library = shared ? 1 : cpu->threads;
+  cpu->for_library = config->few ? 1 : cpu->threads;
+  cpu->of_library = shared ? 1 : cpu->for_library;
   if (!dm_cpu_set_threads(cpu->of_library) && shared) cpu->threads = 1;
   if (shared) DM_TRY(dm_crew_new(cpu->threads, &cpu->crew));
   if (!has_residues(config)) return DM_OK;
@@ -195,7 +197,7 @@ static void cpu_multiply_block(void *context, int64_t block) {
 static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view b, bool accumulate,
                                 const dm_cpu_box *box) {
   const bool in_blocks = cpu->tile > 0 && !dm_cpu_widens(a.dtype);
-  let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->threads);
+  let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->for_library);
   if (!in_blocks) return dm_cpu_product(c, a, b, accumulate, cpu->tile > 0, &cpu->scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
   shared_piece p = {.c = c,
@@ -210,7 +212,7 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
 }
 
 static dm_status cpu_multiply_half(cpu_backend *cpu, dm_view c, dm_view a, bool accumulate) {
-  let_library_use(cpu, cpu->threads);
+  let_library_use(cpu, cpu->for_library);
   DM_TRY(dm_cpu_fits(c, a, a));
   dm_cpu_half(c, a, accumulate);
   return DM_OK;
@@ -428,7 +430,7 @@ static dm_status cpu_multiply_entries(dm_backend *backend, const dm_whole_produc
       .product = p, .steps = steps, .each = dm_max(1, dm_min(count, (int64_t)(run_flops / flops)))};
   int threads = (int)dm_min(dm_min(cpu->threads, DM_ENTRY_THREADS), dm_ceil_div(count, all.each));
   if (count < 4 * (int64_t)cpu->threads && flops > 100.0 * run_flops) threads = 1;
-  let_library_use(cpu, threads == 1 ? cpu->threads : 1);
+  let_library_use(cpu, threads == 1 ? cpu->for_library : 1);
   (void)dm_fork_join(threads, take_entries, &all);
   return all.failure;
 }
@@ -439,7 +441,7 @@ static dm_status cpu_multiply(dm_backend *backend, const dm_whole_product *produ
   (void)stream;
   *done = 0;
   if (product->entries > 1) return cpu_multiply_entries(backend, product, NULL);
-  let_library_use(cpu, cpu->threads);
+  let_library_use(cpu, cpu->for_library);
   dm_cpu_multiply(product);
   return DM_OK;
 }

@@ -49,8 +49,8 @@ typedef struct dm_cli_settings {
   double rtol, atol; /* of compare */
   bool equal_nan;
   char jobs_of[DM_VALUE_TEXT]; /* of run */
-  int64_t at_once;
-  bool resumable; /* of clean */
+  int64_t at_once;             /* jobs of a list; 0: as many as suit it */
+  bool resumable;              /* of clean */
   dm_cli_paths json, csv;
   dm_cli_bench bench;
 } dm_cli_settings;

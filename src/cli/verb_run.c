@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/job_list.h"
+#include "cli/job_order.h"
 #include "cli/program.h"
 #include "cli/session.h"
 #include "comm/comm.h"
@@ -230,10 +231,12 @@ static int jobs_report(const running *r, double seconds) {
 int dm_cli_run_list(dm_call *call) {
   const double start = dm_now();
   dm_job_list list = {.count = 0};
-  running r = {.call = call, .list = &list, .lanes = (int)call->own.at_once};
-  for (int i = 0; i < r.lanes && i < JOBS_AT_ONCE; i++) r.lane[i].next = i;
+  running r = {.call = call, .list = &list};
   dm_status status = jobs_check(call);
   if (!status) status = dm_job_list_read(call->operands[0], call->own.jobs_of, &list);
+  if (!status && call->own.at_once == 0) call->own.at_once = dm_job_list_at_once(&list);
+  if (!status) r.lanes = (int)call->own.at_once;
+  for (int i = 0; i < r.lanes; i++) r.lane[i].next = i;
   jobs_catch(true);
   if (!status) status = jobs_all(&r);
   const int code = status ? dm_cli_finish(call, status) : jobs_report(&r, dm_now() - start);

@@ -188,6 +188,10 @@ static dm_status take_backend(const dm_engine *engine, const dm_backend_ops *ops
   return DM_OK;
 }
 
+/* OpenBLAS starts its threads in a millisecond, and they turn in a loop for some more before they
+ * sleep. */
+static const double few_flops = 2.5e8;
+
 static dm_status setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                     const dm_backend_ops *ops, dm_setup *setup) {
   dm_backend_config config = {.local_rank = run->gpu,
@@ -196,7 +200,8 @@ static dm_status setup_open_backend(dm_run *run, const dm_engine *engine, const 
                               .compute = &problem->compute,
                               .calls = engine->compute,
                               .tile = engine->wishes.reproducible ? DM_BORDER : 0,
-                              .kernel = engine->kernel};
+                              .kernel = engine->kernel,
+                              .few = dm_product_flops(problem) < few_flops};
   DM_TRY(take_backend(engine, ops, config, setup));
   DM_TRY(dm_backend_device(setup->backend, &setup->device));
   if (setup->device.advice[0]) dm_log_line(&run->log, DM_LOG_WARNING, "%s", setup->device.advice);

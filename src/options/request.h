@@ -158,6 +158,10 @@ void dm_request_multiply(const dm_settings *settings, const dm_product_files *fi
  */
 void dm_request_components(dm_settings *settings, bool of_rows, bool svd);
 
+/* Sets what the components of FILES are made of, and whether the output already has them, if the
+ * user asks for it. In doubt it has not. */
+dm_status dm_request_find_components(const dm_settings *settings, dm_product_files *files);
+
 /* Inspects X, which OPERAND names, and the vectors of SETTINGS, and, TO_FILE, checks the output. */
 dm_status dm_request_inspect_components(const dm_settings *settings, const dm_log *log,
                                         const char *operand, bool to_file, dm_product_files *files);

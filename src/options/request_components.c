@@ -49,7 +49,7 @@ static dm_status check_scores(const dm_settings *s, const dm_dataset *const *inp
   if (strcmp(at.file, s->output.file) == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "scores are written to a file of their own"),
                    "--scores names another one than -o");
-  return dm_output_check(&at, "/scores", s->force, inputs, count, NULL, NULL);
+  return dm_output_check(&at, "/scores", s->force || s->if_needed, inputs, count, NULL, NULL);
 }
 
 /* Whole numbers are read as f64. */
@@ -80,7 +80,8 @@ dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, 
     if (dm_output_is_npy(&f->out))
       return dm_hint(dm_fail(DM_E_USAGE, "a .npy file holds one array"),
                      "name an HDF5 or .npz file: -o P.h5");
-    DM_TRY(dm_output_check_arrays(&f->out, s->covariance ? "/pca" : "/svd", s->force, inputs, 2));
+    DM_TRY(dm_output_check_arrays(&f->out, s->covariance ? "/pca" : "/svd",
+                                  s->force || s->if_needed, inputs, 2));
   }
   return check_scores(s, inputs, 2);
 }
@@ -90,7 +91,8 @@ dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
   DM_TRY(check_components(s));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 0, false, &f->a));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 1, false, &f->b));
-  return dm_request_settle_components(s, log, to_file, f);
+  DM_TRY(dm_request_settle_components(s, log, to_file, f));
+  return to_file ? dm_request_find_components(s, f) : DM_OK;
 }
 
 /* ---- components in a file ---- */

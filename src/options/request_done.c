@@ -2,8 +2,10 @@
  * inputs and version. */
 #include "options/request.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/buffer.h"
 #include "core/version.h"
@@ -90,6 +92,7 @@ static void done_read(const dm_settings *s, bool reduced, dm_attributes *list) {
   DM_FREED dm_settings *plain = NULL;
   if (!at.dataset[0] && !dm_output_is_alone(&at)) strcpy(at.dataset, "/c");
   list->count = 0;
+  if (access(at.file, F_OK) < 0 && errno == ENOENT) return;
   dm_status status = dm_buffer_table(1, &plain);
   if (!status) status = dm_settings_defaults(plain);
   if (!status && reduced) status = dm_request_inspect_group(plain, &at, list);
@@ -131,6 +134,25 @@ static dm_status done_find(const dm_settings *s, dm_product_files *f) {
             (kept.count > 0 || done_has(list, "damier_state", "complete"));
   if (f->done) f->out = s->output;
   if (f->done && !f->out.dataset[0] && !dm_output_is_alone(&f->out)) strcpy(f->out.dataset, "/c");
+  return DM_OK;
+}
+
+dm_status dm_request_find_components(const dm_settings *s, dm_product_files *f) {
+  DM_FREED dm_attributes *list = NULL;
+  DM_FREED dm_settings *named = NULL;
+  dm_status status = done_identify(s, f, f->request);
+  if (status) f->request[0] = '\0';
+  dm_status_free(status);
+  /* Scores are another file, and .npz files have no attributes. */
+  if (!s->if_needed || !f->request[0] || s->scores.file[0] || dm_output_is_npz(&f->out))
+    return DM_OK;
+  DM_TRY(dm_buffer_table(1, &list));
+  DM_TRY(dm_buffer_table(1, &named));
+  *named = *s;
+  named->output = f->out;
+  done_read(named, true, list);
+  f->done = done_has(list, "request", f->request) && done_is_verified(s, list) &&
+            done_has(list, "converged", "yes");
   return DM_OK;
 }
 

@@ -423,6 +423,22 @@ dm_status dm_components_run(dm_run *run, const dm_components *job, dm_components
   return components_on(&c, result, record);
 }
 
+void dm_components_done(const dm_run *run, const dm_components *job, dm_record *record) {
+  const dm_multiply *m = &job->multiply;
+  const bool of_columns = m->equation.op_a != DM_OP_N;
+  char name[DM_NAME];
+  if (run->rank == 0)
+    dm_log_line(&run->log, DM_LOG_NOTE,
+                "%s is already the result of this command: nothing was computed", m->out.file);
+  if (!record) return;
+  dm_record_text(record, "files.c", "components", "%s, made by an earlier run",
+                 dm_location_name(&m->out, name));
+  dm_record_summary(record, "observations=%lld variables=%lld rank=%lld ranks=%d DONE",
+                    (long long)(of_columns ? m->a.rows : m->a.cols),
+                    (long long)(of_columns ? m->a.cols : m->a.rows), (long long)job->count,
+                    run->ranks);
+}
+
 /* ---- only planned ---- */
 
 /* Seconds: products with their reading, one more reading for means, and eigenvectors on rank 0. */

@@ -57,6 +57,9 @@ typedef struct dm_components_stored {
 dm_status dm_components_verify(dm_run *run, const dm_components *job,
                                const dm_components_stored *stored, dm_record *record);
 
+/* The file of JOB is already its result: only says and records that. */
+void dm_components_done(const dm_run *run, const dm_components *job, dm_record *record);
+
 /* Collective: only records the method, its memory, passes and operations. */
 dm_status dm_components_plan(dm_run *run, const dm_components *job, dm_record *record);
 

@@ -30,6 +30,15 @@ damier multiply 'A.h5:/A[5:10]' B.h5 -o E.h5 --if-needed -q | said
 damier gram A.h5 --top 3 -o F.h5 --if-needed -qq
 damier gram A.h5 --top 3 -o F.h5 --if-needed -q | said
 damier gram A.h5 --top 4 -o F.h5 --if-needed -q | said
+damier pca A.h5 --rank 2 -o P.h5 --if-needed -q | said
+damier pca A.h5 --rank 2 -o P.h5 --if-needed -q | said
+ranks 2 damier pca A.h5 --rank 2 -o P.h5 --if-needed -q | said
+damier pca A.h5 --rank 3 -o P.h5 --if-needed -q | said
+damier svd A.h5 --rank 3 -o S.h5 --if-needed -q | said
+damier svd A.h5 --rank 3 -o S.h5 --if-needed -q --of rows | said
+touch A.h5
+damier svd A.h5 --rank 3 -o S.h5 --if-needed -q --of rows | said
+try damier svd A.h5 --rank 3 -o S.h5
 try damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --if-needed
 echo text > G.h5
 try damier multiply A.h5 B.h5 -o G.h5 --if-needed

@@ -18,7 +18,7 @@ damier run jobs.txt 2>&1 | listed
 echo "exit ${PIPESTATUS[0]}"
 ls C*.h5
 damier run jobs.txt 2>/dev/null | listed # again: only what failed
-damier run jobs.txt --jobs-of 1/3 2>/dev/null | listed
+damier run jobs.txt --jobs-of 1/3 --at-once 1 2>/dev/null | listed
 damier run jobs.txt --jobs-of 3/3 2>/dev/null | listed
 rm C*.h5
 damier run jobs.txt --at-once 3 -qq 2>/dev/null # the exit code is that of the first line that failed
@@ -30,6 +30,10 @@ try damier run missing.txt
 printf 'multiply A.h5 B.h5 -o C1.h5 --alpha 3\nmultiply A.h5 B.h5 -o C1.h5 --alpha 3 --if-needed\n' > again.txt
 damier run again.txt 2>&1 | listed # another C is replaced only if the line says so
 damier run again.txt 2>&1 | listed
+printf 'multiply A.h5 B.h5 -o E1.h5\nmultiply E1.h5 B.h5 -o ./E2.h5\nmultiply ./E2.h5 A.h5 -o E3.h5\n' > chain.txt
+damier run chain.txt 2>&1 | listed # a line reads what one before it writes
+printf 'multiply A.h5 B.h5 -o F.h5:/x --append\ngram A.h5 -o F.h5:/y --append\n' > one.txt
+damier run one.txt 2>&1 | listed # two lines write one file
 try ranks 2 damier run jobs.txt
 for i in $(seq 400); do echo "multiply A.h5 B.h5 -o D$i.h5"; done > many.txt
 damier run many.txt --at-once 2 -qq 2>/dev/null &
@@ -37,4 +41,7 @@ until [ -e D3.h5 ]; do sleep 0.01; done
 kill -TERM $!
 wait $!
 echo "stopped: exit $?"
+head -n 60 many.txt > first.txt
+damier run first.txt -qq # a job that was stopped goes on
+echo "resumed: exit $?"
 ls D*.part D*.journal 2>/dev/null || echo 'nothing left'
