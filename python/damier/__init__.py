@@ -51,7 +51,7 @@ __version__ = "0.3.0"
 __all__ = ["BlockCyclic", "Components", "Context", "CorruptError", "DamierWarning", "DeviceError", "Error", "FileError", "FitError", "HangError",
            "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "PCA", "Product", "Record",
            "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning", "UsageError", "VerifyError",
-           "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "save", "svd", "verify", "version"]
+           "compare", "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "save", "svd", "verify", "version"]
 
 
 def __getattr__(name: str) -> Any:
@@ -324,6 +324,26 @@ def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None =
     """
     with _opened(comm, options, progress) as context:
         return context.verify(a, b, output, c=c)
+
+
+def compare(a: Any, b: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Record:
+    """Compares two matrices element by element, as :func:`numpy.isclose` does, and returns the record if all elements are close.
+
+    Each is a location, or an array, which is copied to a temporary file: the program ``damier compare`` reads both in pieces, and must
+    be installed. ``record["compare"]`` has the counts and the worst place.  Raises :class:`VerifyError`, whose ``record`` is the same, if
+    an element is not close to the other, or the shapes differ.
+
+    >>> np.save("A.npy", np.arange(6.0).reshape(2, 3))
+    >>> damier.compare("A.npy", np.arange(6.0).reshape(2, 3), rtol=0, atol=0)["compare"]["elements"]
+    6
+    >>> damier.compare("A.npy", np.ones((2, 3)))
+    Traceback (most recent call last):
+     ...
+    damier._errors.VerifyError: ...
+    """
+    from ._compare import compare_files  # which few programs need
+
+    return compare_files(a, b, rtol, atol, equal_nan)
 
 
 def info(location: Path | None = None, **options: Unpack[InfoOptions]) -> Record:

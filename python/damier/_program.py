@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _library as lib
-from ._errors import Error, FileError, UsageError, of_code
+from ._errors import Error, FileError, UsageError, VerifyError, of_code
 from ._options import texts
 from ._record import Record, record_of_text
 from ._spelling import in_python, unknown_option
@@ -62,7 +62,8 @@ def _error_of(done: subprocess.CompletedProcess[str]) -> Error:
     unknown = re.match("damier .*has no option '--([a-z0-9-]+)'", message)
     if unknown:
         return unknown_option(unknown[1])
-    return of_code(done.returncode)(in_python(message), hint=in_python(hint), code=done.returncode)
+    record = record_of_text(done.stdout) if done.returncode == VerifyError.code else None
+    return of_code(done.returncode)(in_python(message), hint=in_python(hint), code=done.returncode, record=record)
 
 
 def record_of(verb: str, operands: list[str], options: Mapping[str, Any]) -> Record:

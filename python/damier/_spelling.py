@@ -35,13 +35,13 @@ _OF_OTHERS = {
     "dot": "matmul", "mm": "matmul", "bmm": "matmul", "mul": "matmul", "gemm": "matmul", "einsum": "matmul", "tensordot": "matmul",
     "inner": "matmul", "load": "open", "read": "open", "File": "open", "from_array": "open", "from_hdf5": "open", "corr": "cor", "corrcoef": "cor",
     "correlation": "cor", "covariance": "cov", "syrk": "gram", "herk": "gram", "ata": "gram", "crossprod": "gram", "write": "save",
-    "to_hdf5": "save", "check": "verify", "allclose": "verify", "describe": "info", "ls": "info", "topk": "matmul(..., top=K)",
+    "to_hdf5": "save", "check": "verify", "allclose": "compare", "isclose": "compare", "describe": "info", "ls": "info", "topk": "matmul(..., top=K)",
     "argsort": "matmul(..., top=K)", "kneighbors": "gram(x, of='rows', metric='euclidean', top=K, no_self=True)",
     "cdist": "matmul(x, y, op_b='t', metric='euclidean')", "pdist": "gram(x, of='rows', metric='euclidean')",
     "pairwise_distances": "gram(x, of='rows', metric='euclidean')", "cosine_similarity": "gram(x, of='rows', metric='cosine')",
     "rbf_kernel": "gram(x, of='rows', metric='rbf:GAMMA')",
     "TruncatedSVD": "svd", "generate": "multiply; 'damier generate' is a command", "set_num_threads": "Context(threads=N)",
-    "compare": "verify; 'damier compare' is a command, and numpy.isclose compares arrays", "run": "multiply; 'damier run' is a command",
+    "run": "multiply; 'damier run' is a command",
     "clean": "multiply; 'damier clean' is a command", "lstsq": "gram, with numpy.linalg.solve", "solve": "gram, with numpy.linalg.solve",
 }
 # Parameters, which stand beside the options.

@@ -110,6 +110,18 @@ static dm_status inspect_product(const dm_call *call, dm_product_files *f) {
   return dm_request_inspect_vectors(s, &log, &equation, &f->a, &f->b, &f->vectors);
 }
 
+/* A file that C is added to is copied first. */
+static void verb_multiply_tell_copy(const dm_call *call, const dm_product_files *f) {
+  const dm_log log = dm_cli_log(call);
+  if (!call->own.dry_run || !f->form.existing.at.file[0]) return;
+  dm_log_line(
+      &log, DM_LOG_NOTE,
+      "%s (%lld bytes) is copied, %s is %s the copy, and the copy takes its name: that needs "
+      "as much room again",
+      f->out.file, (long long)f->form.existing.file_bytes, f->out.dataset,
+      f->form.replaces ? "replaced in" : "added to");
+}
+
 int dm_cli_multiply(dm_call *call) {
   DM_FREED dm_product_files *f = NULL;
   dm_status status = dm_buffer_table(1, &f);
@@ -117,6 +129,7 @@ int dm_cli_multiply(dm_call *call) {
   if (status) return dm_cli_finish(call, status);
   dm_status prepared = DM_OK;
   if (dm_cli_ramp(call)) prepared = inspect_product(call, f);
+  if (!prepared) verb_multiply_tell_copy(call, f);
   dm_gpu_choice gpus = {.ranks = 1};
   if (!prepared && !call->own.dry_run && !f->done) prepared = take_gpus(call, f, &gpus);
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};

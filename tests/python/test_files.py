@@ -207,6 +207,29 @@ class Verify(InFolder):
             damier.verify("a.npy", "b.npy", "out.npy", alpha=2)
 
 
+class Compare(InFolder):
+    def test_as_isclose(self):
+        other = self.a.copy()
+        other[3, 7] += 1e-3
+        other[5, 2] = np.nan
+        for rtol, atol in (1e-5, 1e-8), (0, 0.01), (0, 0):
+            with self.assertRaises(damier.VerifyError) as caught:
+                damier.compare("a.npy", other, rtol=rtol, atol=atol)
+            found = caught.exception.record["compare"]
+            self.assertEqual(found["different"], (~np.isclose(self.a, other, rtol, atol)).sum())
+            self.assertEqual(found["worst_row"], 5)
+        self.assertEqual(damier.compare(other, other, equal_nan=True)["compare"]["elements"], 1200)
+        self.assertEqual(damier.compare(np.arange(5), np.arange(5.0), rtol=0, atol=0)["compare"]["different"], 0)
+
+    def test_refused(self):
+        with self.assertRaisesRegex(damier.VerifyError, "shapes"):
+            damier.compare("a.npy", "b.npy")
+        with self.assertRaisesRegex(damier.UsageError, "rtol"):
+            damier.compare("a.npy", "a.npy", rtol=-1)
+        with self.assertRaises(damier.FileError):
+            damier.compare("a.npy", "missing.npy")
+
+
 class Info(InFolder):
     def test_dataset_and_library(self):
         self.assertEqual(damier.info("a.npy")["dataset"]["type"], "f64")

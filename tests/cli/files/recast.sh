@@ -77,6 +77,11 @@ b = h5py.File("B.h5")["a"][...]
 print(c.dtype, c.shape, c.flags.c_contiguous, abs(c - a.astype("f8") @ b).max() < 1e-4, (c == d).all())
 print(json.loads(open("record.jsonl").readline())["files"]["c"])
 EOF
+damier multiply A.npy B.h5 -o F.h5:/x -qq
+for name in x y; do
+  damier multiply A.npy B.h5 -o F.h5:/$name --append --force --dry-run 2>&1 | grep copied | sed "s/($(stat -c %s F.h5) bytes)/(all bytes)/"
+done
+rm F.h5
 echo text >text.npy
 try damier multiply A.npy B.h5 -o C.npy
 try damier multiply A.npy B.h5 -o text.npy --force
