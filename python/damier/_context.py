@@ -78,6 +78,7 @@ class Context(Handle):
                                       for key in ("allow_rounding", "strict_types"))
         self._fills = options.get("missing") not in (None, "refuse")
         self._reduces = reduces(options)
+        self._states_lines = any(str(options.get(key)) not in ("None", "False", "no") for key in ("as_column", "as_row"))
         self._alike: dict[tuple[Any, ...], Alike] = {}  # the last call of each product
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
@@ -197,6 +198,8 @@ class Context(Handle):
     @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`, without gradients; collective."""
+        if self.comm is None:
+            a, b = (self._found(x, name, True) if location_of(x) is not None else x for x, name in ((a, "a"), (b, "b")))
         lines = of_lines(a, b, out, c, self._ops) if self.comm is None and not self._reduces else None
         if lines is not None:
             return lines.of_result(self.matmul(lines.a, lines.b, lines.out, c=lines.c), out)
@@ -457,14 +460,16 @@ class Context(Handle):
         self._multiply(lib.library.damier_plan, [*ab, result])
         return self.record
 
-    def _found(self, given: Any, name: str) -> Any:
-        """The dataset that GIVEN is or names, if the library can read it; else GIVEN."""
+    def _found(self, given: Any, name: str, by_rule: bool = False) -> Any:
+        """The dataset that GIVEN is or names, if the library can read it; else GIVEN.  BY_RULE: a vector is A's row or B's column."""
         location = location_of(given)
         if location is not None:
-            record = self._described(location, name)
+            with self._with(**self._rule(name) if by_rule else {}):
+                record = self._described(location, name)
             if "dataset" not in record:
                 raise several(location, record)
-            return StoredOperand(location, name, record, self._row_axes[name])
+            found = StoredOperand(location, name, record, self._row_axes[name])
+            return found if by_rule and not self._states_lines else found.as_line()
         if not isinstance(given, (list, tuple)):
             return given
         check_meaning(given, name)
@@ -491,6 +496,10 @@ class Context(Handle):
                 self._set(key, None)
             for key, value in others.items():
                 self._set(key, text_of(key, value))
+
+    def _rule(self, name: str) -> dict[str, bool]:
+        """The option by which the library takes a vector in a file as operand NAME of a product; none if the options state it."""
+        return {} if self._states_lines else {"as_row" if (name == "a") == (self._ops[name] == "n") else "as_column": True}
 
     def _described(self, location: str, name: str) -> Record:
         with self._folded(name):

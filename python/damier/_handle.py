@@ -152,9 +152,10 @@ class Handle:
     def _with(self, vectors: Mapping[str, Vector] | None = None, **options: Any) -> Iterator[None]:
         """OPTIONS, and numbers in memory, for one call; collective if there are any, which then all ranks have."""
         vectors = vectors or {}
-        names = [key.replace("_", "-") for key, value in options.items() if value is not None]
-        names += [key.replace("_", "-") for key in vectors]
-        if not names:
+        # without a value a flag is set
+        defaults = {key.replace("_", "-"): "no" if value is True else None for key, value in options.items() if value is not None}
+        defaults.update((key.replace("_", "-"), None) for key in vectors)
+        if not defaults:
             yield
             return
         try:
@@ -163,8 +164,8 @@ class Handle:
             self._set_all(stated, vectors)
             yield
         finally:
-            for name in names if self._handle else ():
-                self._set(name, None)
+            for name, default in defaults.items() if self._handle else ():
+                self._set(name, default)
             self._vectors.difference_update(vectors)
 
     @contextmanager

@@ -149,8 +149,8 @@ class Product(Expression):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and columns."""
-        return (self.a.shape[0], self.b.shape[1])
+        """Rows and columns; of a vector's product a dimension less."""
+        return (*self.a.shape[:-1], *self.b.shape[1:])
 
     # ---- algebra ----
 

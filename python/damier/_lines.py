@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,13 @@ import numpy as np
 
 from ._errors import UsageError
 from ._meaning import check_meaning, elements_of
-from ._stored import location_of
+from ._stored import StoredOperand, location_of
 
 
 def _vector(x: Any, name: str) -> Any:
-    """X if it is one that can be indexed as arrays are; None: it is none."""
+    """X if it is one in a file, or can be indexed as arrays are; None: it is none."""
+    if isinstance(x, StoredOperand):
+        return x if x.is_vector else None
     if isinstance(x, (list, tuple)) and len(x) > 0 and isinstance(x[0], (numbers.Number, np.generic)):
         return np.asarray(x)
     if getattr(x, "ndim", None) != 1 or not hasattr(x, "__getitem__") or location_of(x) is not None:
@@ -28,6 +31,8 @@ def _vector(x: Any, name: str) -> Any:
 
 def _may_be_vector(x: Any) -> bool:
     """Whether X may be one."""
+    if isinstance(x, StoredOperand):
+        return x.is_vector
     return getattr(x, "ndim", None) == 1 or (isinstance(x, (list, tuple)) and len(x) > 0 and not hasattr(x[0], "__len__"))
 
 
@@ -57,13 +62,23 @@ def of_lines(a: Any, b: Any, out: Any, c: Any, ops: Mapping[str, str]) -> Lines 
     row, column = (x is not None for x in vectors)
     if not (row or column):
         return None
+    if isinstance(out, (str, os.PathLike)) and all(x is None or isinstance(x, StoredOperand) for x in vectors):
+        return None  # the library gives the result in a file a dimension less
     for name, x in zip("ab", vectors):
-        if x is not None and ops[name] != "n":
+        if x is not None and ops[name] != "n" and not isinstance(x, StoredOperand):
             raise UsageError(f"{name} is a vector, which is not transposed", hint=f"leave out op_{name}; x[:, None] and x[None, :] are matrices")
-    dims = 0 if row and column else getattr(b if row else a, "ndim", 2) - 1
+    dims = 0 if row and column else _dimensions(b if row else a) - 1
     index = (..., None, None) if row and column else (..., None, slice(None)) if row else (..., None)
-    return Lines(vectors[0][None, :] if row else a, vectors[1][:, None] if column else b,
+    return Lines(_as_line(vectors[0], (None, slice(None))) if row else a, _as_line(vectors[1], (slice(None), None)) if column else b,
                  _with_line(out, "out", dims, index), _with_line(c, "c", dims, index), row, column)
+
+
+def _dimensions(x: Any) -> int:
+    return len(x.shape) if isinstance(x, StoredOperand) else getattr(x, "ndim", 2)
+
+
+def _as_line(x: Any, index: Any) -> Any:
+    return x.as_line() if isinstance(x, StoredOperand) else x[index]
 
 
 def _with_line(x: Any, name: str, dims: int, index: Any) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import os
+from copy import copy
 from operator import index
 from typing import Any
 
@@ -52,7 +53,7 @@ class Stored(Expression):
         if self._described is None:
             from . import info
 
-            record = info(self.location)
+            record = info(self.location, as_column=True)
             if "dataset" not in record:
                 raise several(self.location, record)
             self._described = record["dataset"]
@@ -61,7 +62,8 @@ class Stored(Expression):
     @property
     def shape(self) -> tuple[int, ...]:
         """Of the dataset, as HDF5 states it."""
-        return tuple(map(int, self.described()["shape"].split(" x ")))
+        extents = tuple(map(int, self.described()["shape"].split(" x ")))
+        return extents[:1] if "vector" in self.described() else extents
 
     @property
     def dtype(self) -> str:
@@ -149,11 +151,18 @@ class StoredOperand(Operand):
         dataset = record["dataset"]
         self.type = dataset["value_type"]
         self.rows, self.cols = dataset["rows"], dataset["cols"]
+        self.is_vector = "vector" in dataset  # and ROWS or COLS is 1
         self.shape = tuple(map(int, dataset["shape"].split(" x ")))
         if row_axes is not None and 0 < int(row_axes) <= len(self.shape) > 1:  # else the library refuses it
             self.rows, self.cols = (math.prod(extents) for extents in (self.shape[:row_axes], self.shape[row_axes:]))
             self.shape = self.rows, self.cols
         self.stated = Stated(lib.IN_FILE, self.type, self.rows, self.cols)
+
+    def as_line(self) -> StoredOperand:
+        """A vector as the matrix that the library takes it for."""
+        matrix = copy(self)
+        matrix.is_vector = False
+        return matrix
 
     def one(self) -> StoredOperand:
         """As a single matrix."""

@@ -175,6 +175,9 @@ dm_status dm_info_dataset(const dm_dataset *dataset, const dm_attributes *proven
   dm_record_text(record, "dataset.shape", "shape", "%s", dm_dataset_text(dataset, shape));
   dm_record_integer(record, "dataset.rows", NULL, DM_SHOWN_PLAIN, dataset->rows);
   dm_record_integer(record, "dataset.cols", NULL, DM_SHOWN_PLAIN, dataset->cols);
+  if (dataset->vector != DM_NO_VECTOR)
+    dm_record_text(record, "dataset.vector", NULL, "%s",
+                   dataset->vector == DM_AS_COLUMN ? "column" : "row");
   record_origin(dataset, record);
   dm_record_text(record, "dataset.type", "type", "%s%s", dm_dtype_name(dataset->dtype),
                  dataset->swapped ? ", other byte order" : "");

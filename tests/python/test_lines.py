@@ -1,7 +1,10 @@
 """Vectors, by the rules of numpy.matmul."""
+import os
+import tempfile
 import unittest
 
 import damier
+import h5py
 import numpy as np
 
 KINDS = ("f8", "f4", "c16", "i1", "i8")
@@ -50,6 +53,42 @@ class Lines(unittest.TestCase):
             for k in range(3):
                 self.same(context.matmul(a + k, v), (a + k) @ v)
                 self.same(context.matmul(u + k, a), (u + k) @ a)
+
+    def test_in_files(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+        a, v, u = drawn(self.rng, (5, 4), "f8"), drawn(self.rng, 4, "f8"), drawn(self.rng, 5, "f8")
+        for name, x in (("A", a), ("v", v), ("u", u)):
+            np.save(f"{name}.npy", x)
+        with h5py.File("x.h5", "w") as file:
+            file["A"], file["v"], file["u"] = a, v, u
+        for x, y, want in (("A.npy", "v.npy", a @ v), ("u.npy", "A.npy", u @ a), ("v.npy", "v.npy", v @ v), ("A.npy", v, a @ v), (a, "v.npy", a @ v),
+                           ("u.npy", a, u @ a), (v, "v.npy", v @ v), ("x.h5:/A", "x.h5:/v", a @ v), ("x.h5:/A[2]", "x.h5:/v", a[2] @ v),
+                           (np.stack([a, -a]), "x.h5:/v", np.stack([a @ v, -a @ v]))):
+            with self.subTest(a=str(x), b=str(y)):
+                self.same(damier.matmul(x, y), want)
+        self.same(damier.matmul("A.npy", "x.h5:/u", op_a="t"), a.T @ u)
+        self.same(damier.matmul("A.npy", "v.npy", op_b="t"), a @ v)
+        self.same(damier.matmul("A.npy", "v.npy", as_column=True), (a @ v)[:, None])
+        self.same(damier.matmul("A.npy", "v.npy", c=u, alpha=2), 2 * a @ v + u)
+        out = np.ones(5)
+        self.assertIs(damier.matmul("A.npy", "v.npy", out), out)
+        self.same(out, a @ v)
+        for x in ("A.npy", a):
+            damier.matmul(x, "v.npy", "y.npy", force=True)
+            self.same(np.load("y.npy"), a @ v)
+        product = damier.open("A.npy") @ damier.open("x.h5:/v")
+        self.assertEqual((damier.open("v.npy").shape, product.shape), ((4,), (5,)))
+        self.same(product.compute(), a @ v)
+        with h5py.File("x.h5") as file, damier.Context() as context:
+            self.same(context.matmul(file["A"], file["v"]), a @ v)
+            self.same(context.matmul(file["u"], file["A"]), u @ a)
+        for words, operands in (("inner dimensions", ("A.npy", "u.npy")), ("has 1 dimension, beside a batch", ("T.npy", "v.npy"))):
+            np.save("T.npy", np.stack([a, a]))
+            with self.subTest(words), self.assertRaisesRegex(damier.Error, words):
+                damier.matmul(*operands)
 
     def test_refused(self):
         a, v = np.ones((4, 3)), np.ones(3)
