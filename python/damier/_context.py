@@ -688,6 +688,8 @@ class Context(Handle):
             return text
         if not whole and type_ not in ("f16", "bf16") and type_[0] not in "fc":
             return "f64"
+        if type_ not in lib.TYPES and self._type is not None:
+            raise UsageError(f"{type_} is the type of results in files, of matrices in files", hint='damier.multiply writes one; type="f64" is exact up to 2^53')
         if type_ not in lib.TYPES:
             raise UsageError(f"{type_} matrices need type= to be multiplied", hint='type="f64" converts them')
         return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)

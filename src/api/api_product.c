@@ -172,6 +172,10 @@ static dm_status describe_all(dm_api_product *p) {
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
                                     &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
+  if (dm_problem_is_whole(&problem) && !(is_file(p->a) && is_file(p->b) && is_file(p->c)))
+    return dm_hint(dm_fail(DM_E_USAGE, "integers in memory are not multiplied to %s",
+                           dm_dtype_name(problem.c)),
+                   "matrices in files are, with C in a file; type f64 is exact up to 2^53");
   dm_request_tell_types(&p->settings, &p->context->run.log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
   DM_TRY(api_product_check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;

@@ -134,6 +134,26 @@ DM_INLINE void probe_whole_loop(dm_view matrix, const uint64_t *x, uint64_t *y) 
 
 DM_BOTH_WIDTHS(probe_whole, (dm_view matrix, const uint64_t *x, uint64_t *y), (matrix, x, y))
 
+dm_status dm_host_probe_whole(dm_view matrix, const uint64_t *x, uint64_t *y) {
+  const bool real = matrix.dtype == DM_F64, down = matrix.row_stride == 1;
+  const dm_view lines = down ? dm_view_transpose(matrix) : matrix;
+  double largest = 0.0;
+  for (int64_t i = 0; i < lines.rows; i++)
+    for (int64_t j = 0; j < lines.cols; j++) {
+      const void *at = dm_view_at(lines, i, j);
+      const double value = real ? *(const double *)at : 0.0;
+      largest = fmax(largest, fabs(value));
+      const bool fits = fabs(value) < 0x1p53;
+      const uint64_t whole =
+          real ? (uint64_t)(int64_t)(fits ? value : 0.0) : (uint64_t) * (const int64_t *)at;
+      y[down ? j : i] += whole * x[down ? i : j];
+    }
+  if (largest < 0x1p53) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_INPUT, "integers up to %.0f are multiplied exactly only below 2^53", largest),
+      "--type f64 --allow-rounding rounds them");
+}
+
 /* ---- sums of floating-point numbers ---- */
 
 /* As dm_load_wide, in wider vectors, for the types most frequent on CPUs. */

@@ -61,7 +61,7 @@ static void freivalds_begin(dm_freivalds *check, const dm_problem *problem, cons
   check->window = (dm_range){0, check->room};
   check->spread = 0.0;
   check->entry_rows = dm_problem_entry_rows(problem);
-  check->exact = dm_dtype_is_integer(problem->work);
+  check->exact = dm_problem_is_exact(problem);
   check->parts = dm_dtype_is_complex(problem->work) ? 2 : 1;
   check->from_gpu = from_gpu;
   check->step = 1;
@@ -211,6 +211,10 @@ static dm_status freivalds_probe(dm_freivalds *check, dm_backend *backend, dm_vi
                                  const double *x, double *y, double *squares) {
   if (dm_view_is_empty(view)) return DM_OK;
   if (backend) check->adds = backend;
+  if (check->exact && (view.dtype == DM_F64 || view.dtype == DM_I64)) {
+    if (view.space == DM_HOST) return dm_host_probe_whole(view, (const uint64_t *)x, (uint64_t *)y);
+    return dm_fail(DM_E_BUG, "integers in f64 are checked in host memory");
+  }
   if (backend) return dm_backend_probe(backend, view, x, y, squares);
   return dm_host_probe(NULL, view, x, y, squares);
 }

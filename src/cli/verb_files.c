@@ -50,6 +50,9 @@ static dm_status read_settings(const dm_call *call, dm_generate *g) {
     return dm_hint(dm_fail(DM_E_USAGE, "the shape is not stated"),
                    "--rows N --cols N, or --size N for a square matrix");
   g->dtype = (dm_dtype)s->type;
+  if (g->dtype == DM_I64)
+    return dm_hint(dm_fail(DM_E_USAGE, "matrices of i64 are results, and are not generated"),
+                   "--type i32 generates integers");
   g->force = s->force;
   g->form = dm_request_form(s);
   g->io_threads = dm_request_io_threads(s);

@@ -93,6 +93,7 @@ DM_INLINE void store_apart(void *dst, dm_dtype dtype, int64_t stride, const doub
   STORE(DM_BF16, uint16_t, dm_f64_to_bf16(v))
   STORE(DM_I8, int8_t, copy_clamp(nearbyint(v), -128, 127))
   STORE(DM_I32, int32_t, copy_clamp(nearbyint(v), -2147483648.0, 2147483647.0))
+  STORE(DM_I64, int64_t, v >= 0x1p63 ? (double)(INT64_MAX - 1023) : v < -0x1p63 ? -0x1p63 : nearbyint(v))
   STORE_PARTS(DM_C64, float)
   STORE_PARTS(DM_C128, double)
   default: /* types of inputs only */

@@ -1,5 +1,6 @@
 #include "engine/dataset_input.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/buffer.h"
@@ -17,7 +18,19 @@ dm_status dm_dataset_input_read(dm_dataset_input *input, int64_t row, int64_t co
   return dm_reader_read(input->reader, col, row, &transposed, 1, input->op == DM_OP_C);
 }
 
+static void note_whole(dm_dataset_input *input, dm_view view) {
+  double largest = input->largest;
+  if (view.row_stride == 1 || (view.col_stride != 1 && view.rows > view.cols))
+    view = dm_view_transpose(view);
+  for (int64_t i = 0; i < view.rows; i++) {
+    const double *row = dm_view_at(view, i, 0);
+    for (int64_t j = 0; j < view.cols; j++) largest = fmax(largest, fabs(row[j * view.col_stride]));
+  }
+  input->largest = largest;
+}
+
 void dm_dataset_input_note(dm_dataset_input *input, dm_view view) {
+  if (input->whole && view.dtype == DM_F64) note_whole(input, view);
   if (view.dtype != DM_I8) return;
   int largest = 0;
   for (int64_t i = 0; i < view.rows; i++) {

@@ -14,7 +14,8 @@ typedef struct dm_dataset_input {
   dm_file_queue *ahead; /* read-ahead of READER, or NULL */
   dm_op op;
   bool chunked;   /* whether the file is chunked */
-  double largest; /* largest magnitude read, for i8 inputs: sums of products must fit i32 */
+  bool whole;     /* integers that are read as f64 */
+  double largest; /* largest magnitude read, of integers: sums of products must fit C */
 } dm_dataset_input;
 
 /* Reads op(X) from element (row, col) to the extent of VIEW. */

@@ -5,8 +5,15 @@
 #include "core/checked.h"
 #include "core/compute.h"
 
+/* C of integers by products in f64, whose inputs dm_problem_of looks at. */
+static bool is_whole_by_f64(const dm_problem *problem) {
+  return (problem->c == DM_I32 || problem->c == DM_I64) && problem->work == DM_F64 &&
+         dm_compute_is_plain(&problem->compute);
+}
+
 static bool result_allowed(const dm_problem *problem) {
   const dm_dtype c = problem->c;
+  if (is_whole_by_f64(problem)) return true;
   return problem->compute.results >> c & 1 &&
          dm_dtype_is_complex(c) == dm_dtype_is_complex(problem->work);
 }
@@ -32,7 +39,7 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
     return dm_hint(dm_fail(DM_E_USAGE, "products of %s cannot be written as %s",
                            dm_dtype_name(problem->work), dm_dtype_name(problem->c)),
                    "real products are written as f64, f32, f16 or bf16, complex ones as c128 or "
-                   "c64, products of i8 as i32");
+                   "c64, products of integers as i32 or i64 (--type i64)");
   return DM_OK;
 }
 
@@ -116,8 +123,30 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_e
                              dm_dtype_name(from), dm_dtype_name(type)),
                      dm_dtype_is_integer(from) ? "--type f32 or f64 converts it" : "");
     const dm_standard *s = &equation->standard[i];
+    const bool whole = equation->type_c == DM_I32 || equation->type_c == DM_I64;
     if (s->center == DM_NO_LINES && s->scale == DM_NO_LINES)
-      DM_TRY(check_rounding(inputs[i], type, equation->rounds));
+      DM_TRY(check_rounding(inputs[i], type, equation->rounds || whole)); /* what is read tells */
+  }
+  return DM_OK;
+}
+
+/* C of whole numbers is that of A and B as they are. */
+static dm_status equation_check_whole(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
+                             dm_problem *problem) {
+  const dm_dataset *inputs[] = {a, b};
+  char name[DM_NAME];
+  if (!dm_problem_is_whole(problem)) return DM_OK;
+  problem->fastest = false;
+  for (int i = 0; i < 2; i++) {
+    const dm_dtype type = equation_type_of(inputs[i], &equation->standard[i]);
+    if (!dm_dtype_is_integer(type))
+      return dm_hint(dm_fail(DM_E_USAGE, "%s is %s%s: its products are no whole numbers in %s",
+                             dm_location_name(&inputs[i]->at, name),
+                             dm_dtype_name(dm_dataset_type(inputs[i])),
+                             dm_standard_changes(&equation->standard[i]) ? ", changed" : "",
+                             dm_dtype_name(problem->c)),
+                     "--type f64 multiplies in f64");
+    DM_TRY(equation_check_missing(inputs[i], type));
   }
   return DM_OK;
 }
@@ -140,8 +169,9 @@ static dm_status check_standard(const dm_dataset *dataset, const dm_standard *s)
 static dm_status check_divide(const dm_equation *equation, const dm_problem *problem) {
   const int64_t terms = problem->no_k ? 0 : problem->k;
   if (equation->divide == DM_NO_DIVISION) return DM_OK;
-  if (problem->work == DM_I8)
-    return dm_hint(dm_fail(DM_E_USAGE, "products of i8 are whole numbers, and are not divided"),
+  if (dm_problem_is_exact(problem))
+    return dm_hint(dm_fail(DM_E_USAGE, "products of %s are whole numbers, and are not divided",
+                           problem->work == DM_I8 ? "i8" : "integers"),
                    "--type f32 or f64 converts the matrices");
   if (terms > (equation->divide == DM_DIVIDE_BY_N_LESS_1)) return DM_OK;
   return dm_fail(DM_E_INPUT, "a sum of %lld term%s cannot be divided by n%s", (long long)terms,
@@ -175,8 +205,18 @@ static dm_status check_scalars(const dm_equation *equation, const dm_problem *pr
   if (imaginary && !dm_dtype_is_complex(problem->work))
     return dm_fail(DM_E_USAGE, "alpha and beta must be real for %s matrices",
                    dm_dtype_name(problem->work));
-  if (problem->work == DM_I8 && (!is_whole_i32(equation->alpha) || !is_whole_i32(equation->beta)))
-    return dm_fail(DM_E_USAGE, "alpha and beta must be whole numbers for i8 matrices");
+  if (dm_problem_is_whole(problem) && fabs(equation->alpha[0]) != 1.0)
+    return dm_hint(dm_fail(DM_E_USAGE, "alpha must be 1 or -1 for whole numbers in %s",
+                           dm_dtype_name(problem->c)),
+                   "--type f64 multiplies in f64");
+  if (dm_problem_is_exact(problem) &&
+      (!is_whole_i32(equation->alpha) || !is_whole_i32(equation->beta)))
+    return dm_fail(DM_E_USAGE, "alpha and beta must be whole numbers for %s matrices",
+                   problem->work == DM_I8 ? "i8" : "integer");
+  if (dm_problem_is_whole(problem) && equation->beta[0] != 0.0)
+    return dm_hint(dm_fail(DM_E_USAGE, "an old C is not added to whole numbers in %s",
+                           dm_dtype_name(problem->c)),
+                   "--type f64 adds it in f64");
   return DM_OK;
 }
 
@@ -302,6 +342,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   DM_TRY(check_standard(b, &equation->standard[1]));
   DM_TRY(input_type(a, b, equation, &input));
   DM_TRY(dm_types_of(input, equation, problem));
+  DM_TRY(equation_check_whole(a, b, equation, problem));
   DM_TRY(check_scalars(equation, problem));
   DM_TRY(check_divide(equation, problem));
   DM_TRY(check_batch(equation, problem));

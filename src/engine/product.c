@@ -35,14 +35,30 @@ static dm_status run_steps(dm_product *p, unsigned kinds, const dm_step_calls *c
 
 /* ---- shares ---- */
 
+/* The sum of k products of integers must fit C, and be exact in f64. */
+static dm_status sums_fit_whole(const dm_product *p, const double largest[2]) {
+  const dm_problem *problem = &p->setup->plan.problem;
+  const double most = largest[0] * largest[1] * (double)problem->k;
+  const bool wider = problem->c != DM_I64 && most <= dm_problem_whole_limit(DM_I64);
+  if (most <= dm_problem_whole_limit(problem->c)) return DM_OK;
+  dm_status status = dm_hint(
+      dm_fail(DM_E_INPUT, "sums of %lld products of integers up to %.0f and %.0f may not %s",
+              (long long)problem->k, largest[0], largest[1],
+              problem->c == DM_I64 ? "be below 2^53, up to which they are exact" : "fit i32"),
+      wider ? "--type i64 holds them" : "--type f64 --allow-rounding rounds them");
+  status->agreed = true;
+  return status;
+}
+
 /* The sum of k products of i8 must fit i32; it always does up to k = 131071. */
 static dm_status sums_fit(const dm_product *p) {
   const dm_problem *problem = &p->setup->plan.problem;
-  if (problem->work != DM_I8) return DM_OK;
+  if (!dm_problem_is_exact(problem)) return DM_OK;
   double largest[2];
   for (int x = 0; x < 2; x++)
     largest[x] = p->source[x].ops->largest(p->source[x].state, (dm_matrix)x);
   DM_TRY(dm_comm_max_f64(p->run->world, largest, 2));
+  if (dm_problem_is_whole(problem)) return sums_fit_whole(p, largest);
   if (largest[0] * largest[1] * (double)problem->k <= 2147483647.0) return DM_OK;
   dm_status status = dm_hint(
       dm_fail(DM_E_INPUT, "sums of %lld products of i8 may not fit i32", (long long)problem->k),

@@ -58,7 +58,7 @@ dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_rank_state *l
   dm_run *run = local->run;
   int64_t rows = 1;
   dm_status status = DM_OK;
-  if (dm_dtype_is_integer(problem->work)) {
+  if (dm_problem_is_exact(problem)) {
   } else if (b->ops->read_b) {
     status = streamed_check_sample(streamed, run, problem, b, &rows);
   } else {

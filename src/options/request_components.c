@@ -64,6 +64,10 @@ static dm_status components_problem_check(const dm_settings *s, const dm_log *lo
   DM_TRY(dm_request_arrange(own, &f->a, &f->b, &f->form.leads));
   dm_request_tell(own, log, &f->a, &f->b);
   DM_TRY(dm_request_problem(own, f, &problem));
+  if (dm_problem_is_exact(&problem))
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "components are no whole numbers in %s", dm_dtype_name(problem.c)),
+        "leave out --type, or state f32 or f64");
   dm_request_tell_types(own, log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
   return DM_OK;
 }

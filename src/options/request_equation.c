@@ -105,14 +105,19 @@ static dm_line_distance stated_distance(const dm_settings *s) {
 
 dm_equation dm_request_equation(const dm_settings *s) {
   const dm_line_distance distance = stated_distance(s);
-  const dm_dtype stated = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE;
+  dm_dtype stated = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE;
+  dm_dtype type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE;
+  if (distance.kind == DM_NO_DISTANCE && (stated == DM_I32 || stated == DM_I64)) {
+    if (type_c == DM_DTYPE_NONE) type_c = stated; /* by products in f64 that are exact */
+    stated = DM_F64;
+  }
   return (dm_equation){
       .op_a = (dm_op)s->op_a,
       .op_b = (dm_op)s->op_b,
       .alpha = {s->alpha[0], s->alpha[1]},
       .beta = {s->beta[0], s->beta[1]},
       .type = distance.kind == DM_NO_DISTANCE ? stated : DM_F64,
-      .type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE,
+      .type_c = type_c,
       .divide = (dm_divide)s->divide,
       .correlates = correlates(s),
       .distance = distance,

@@ -200,6 +200,14 @@ dm_status dm_value_set_choice(const dm_value *value, const char *text, void *set
   return suggest_choice(status, text, value->choices);
 }
 
+/* "i64", the last one, is no neighbour of the others in dm_dtype. */
+static dm_status set_type(const dm_value *value, const char *text, void *settings) {
+  int *type = value_place(value, settings);
+  DM_TRY(dm_value_set_choice(value, text, settings));
+  if (*type == DM_DTYPE_NONE) *type = DM_I64;
+  return DM_OK;
+}
+
 /* One of the choices, or several, separated by commas; choice I is number DM_REDUCE_MAX + I - 1. */
 static dm_status set_reductions(const dm_value *value, const char *text, void *settings) {
   int *reduce = value_place(value, settings), all = 0;
@@ -497,7 +505,7 @@ static dm_status set_memory(const dm_value *value, const char *text, void *setti
 /* Each list is in the order of the enum that it stands for. */
 static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const value_types[] = {"f64",  "f32", "f16", "bf16", "c64",
-                                          "c128", "i8",  "i32", NULL};
+                                          "c128", "i8",  "i32", "i64",  NULL};
 static const char *const value_accumulate[] = {"auto", "f32", "fast", NULL};
 static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
 static const char *const transports[] = {"auto", "self", "host",     "shared",
@@ -578,13 +586,13 @@ const dm_value dm_values[] = {
     {"stack", dm_value_set_choice, VALUE_AT(stack), .initial = "rows", .choices = value_stack},
     {"alpha", set_complex, VALUE_AT(alpha), .initial = "1"},
     {"beta", set_complex, VALUE_AT(beta), .initial = "0"},
-    {"type", dm_value_set_choice, VALUE_AT(type), .choices = value_types},
+    {"type", set_type, VALUE_AT(type), .choices = value_types},
     {"missing", dm_value_set_choice, VALUE_AT(missing), .initial = "refuse", .choices = value_missing},
     {"missing-value", set_number_text, VALUE_AT(missing_value)},
     {"raw", dm_value_set_flag, VALUE_AT(raw)},
     {"allow-rounding", dm_value_set_flag, VALUE_AT(rounding)},
     {"strict-types", dm_value_set_flag, VALUE_AT(strict_types)},
-    {"type-c", dm_value_set_choice, VALUE_AT(type_c), .choices = value_types},
+    {"type-c", set_type, VALUE_AT(type_c), .choices = value_types},
     {"compute", set_compute, VALUE_AT(compute), .initial = "auto", .choices = dm_compute_names},
     {"accumulate", dm_value_set_choice, VALUE_AT(accumulate), .initial = "auto", .choices = value_accumulate},
     {"full", dm_value_set_flag, VALUE_AT(full)},

@@ -60,6 +60,22 @@ typedef struct dm_problem {
   int64_t more_bytes;       /* bytes on the disk that C needs besides its contiguous form */
 } dm_problem;
 
+/* Whether C is made of integers by products in f64, which are exact where no sum exceeds
+ * dm_problem_whole_limit. */
+static inline bool dm_problem_is_whole(const dm_problem *problem) {
+  return dm_dtype_is_integer(problem->c) && !dm_dtype_is_integer(problem->work);
+}
+
+/* Whether elements of C are compared exactly: they are integers. */
+static inline bool dm_problem_is_exact(const dm_problem *problem) {
+  return dm_dtype_is_integer(problem->work) || dm_dtype_is_integer(problem->c);
+}
+
+/* The largest magnitude that sums of integers in C may have: f64 holds all integers up to it. */
+static inline double dm_problem_whole_limit(dm_dtype c) {
+  return c == DM_I64 ? 0x1p53 - 1.0 : dm_dtype_largest(c);
+}
+
 /* The same home for all. */
 static inline void dm_problem_set_home(dm_problem *problem, dm_home home) {
   for (int x = 0; x < DM_HOMES; x++) problem->home[x] = home;

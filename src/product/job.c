@@ -73,7 +73,9 @@ dm_status dm_job_identify_memory(dm_job *j) {
 static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   dm_dataset_input *input = &j->source.inputs[matrix];
   if (!dm_job_is_read(j, matrix)) return DM_OK;
-  *input = (dm_dataset_input){.op = op_of(j, matrix), .chunked = dataset->chunk_rows > 0};
+  *input = (dm_dataset_input){.op = op_of(j, matrix),
+                              .chunked = dataset->chunk_rows > 0,
+                              .whole = dm_problem_is_whole(&j->problem)};
   DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
   dm_reader_share_threads(input->reader, j->ahead);
   input->ahead = j->ahead;

@@ -295,10 +295,21 @@ static dm_status multiply_commit(dm_job *j, const dm_verdict *verdict) {
 
 /* The magnitudes of factors that an earlier run multiplied are only known to the verification. */
 static dm_status sums_known(const dm_job *j, const dm_problem *p) {
-  if (!j->from_files || j->multiply->verify || p->work != DM_I8 || p->k <= 131071) return DM_OK;
-  return dm_hint(
-      dm_fail(DM_E_USAGE, "i8 with k = %lld is not resumed without verification", (long long)p->k),
-      "leave out --no-verify");
+  const bool may_not_fit = dm_problem_is_whole(p) || (p->work == DM_I8 && p->k > 131071);
+  if (!j->from_files || j->multiply->verify || !may_not_fit) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "integers with k = %lld are not resumed without verification",
+                         (long long)p->k),
+                 "leave out --no-verify");
+}
+
+/* All ranks have the plan. */
+static dm_status whole_is_on_host(const dm_job *j) {
+  if (!dm_problem_is_whole(&j->problem) || !j->setup.plan.gpu) return DM_OK;
+  dm_status status = dm_hint(
+      dm_fail(DM_E_USAGE, "GPUs do not multiply integers to %s", dm_dtype_name(j->problem.c)),
+      "--backend cpu does");
+  status->agreed = true;
+  return status;
 }
 
 /* For a round that computes some tiles of C again: the same tiles on the same grid. */
@@ -379,6 +390,7 @@ static dm_status multiply_prepare(dm_job *j) {
   j->problem.verify = m->verify && !j->from_files;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &j->problem)));
   DM_TRY(multiply_plan(j));
+  DM_TRY(whole_is_on_host(j));
   choose_check(j);
   DM_TRY(dm_comm_agree(j->run->world, dm_job_reach_memory(j)));
   dm_run_lap(j->run, &j->outside.plan);

@@ -408,6 +408,10 @@ static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
   if (p->batch > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a batch of products is not reduced"),
                    "name one matrix of each stack: A.h5:/a[0]");
+  if (dm_problem_is_whole(p))
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "what is kept of C is not written as %s", dm_dtype_name(p->c)),
+        "--type f64 keeps numbers of f64");
   if (dm_dtype_is_complex(p->c))
     return dm_fail(DM_E_USAGE, "complex elements have no order: C is not reduced");
   if (m->has_c)

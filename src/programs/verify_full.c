@@ -78,7 +78,7 @@ static double ratio_of(const dm_verify *v, const dm_problem *p, const long doubl
                  dm_dtype_smallest(p->c) +
                  (hypot(alpha[0], alpha[1]) * depth + 2.0) * dm_dtype_smallest(p->accumulator);
   if (error == 0.0) return 0.0;
-  return error / bound;
+  return dm_problem_is_whole(p) ? INFINITY : error / bound;
 }
 
 static void verify_compare(const dm_verify *v, const dm_problem *p, const verify_operands *x,
@@ -125,8 +125,8 @@ static dm_status verify_combine(const dm_run *run, dm_verdict *verdict) {
 
 dm_status dm_verify_fully(dm_run *run, const dm_verify *v, const dm_problem *p,
                           dm_verdict *verdict) {
-  *verdict =
-      (dm_verdict){.pass = true, .worst_row = -1, .exact = p->work == DM_I8, .cols_checked = p->n};
+  *verdict = (dm_verdict){
+      .pass = true, .worst_row = -1, .exact = dm_problem_is_exact(p), .cols_checked = p->n};
   if (p->half != DM_BOTH_HALVES)
     return dm_comm_agree(run->world, dm_hint(dm_fail(DM_E_USAGE, "--full needs both halves of C"),
                                              "without --full one half is enough"));

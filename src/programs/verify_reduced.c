@@ -388,8 +388,10 @@ static dm_status again_shapes(const verify_reduced_check *r) {
 static dm_status again_pose(verify_reduced_check *r) {
   const dm_reduction *what = &r->v->reduction;
   DM_TRY(dm_problem_of(&r->v->a, &r->v->b, NULL, &r->v->equation, &r->p));
-  if (dm_problem_entries(&r->p) > 1 || r->p.reads_c || dm_dtype_is_complex(r->p.work))
-    return dm_fail(DM_E_INPUT, "such a product is not reduced: a batch, complex, or with beta");
+  if (dm_problem_entries(&r->p) > 1 || r->p.reads_c || dm_dtype_is_complex(r->p.work) ||
+      dm_problem_is_whole(&r->p))
+    return dm_fail(DM_E_INPUT, "such a product is not reduced: a batch, complex, with beta, or of "
+                               "integers in f64");
   if (what->kind == DM_REDUCE_DIAGONAL) r->p.m = r->p.n = dm_min(r->p.m, r->p.n);
   r->own = what->by_columns ? DM_B : DM_A;
   r->other = what->by_columns ? DM_A : DM_B;

@@ -172,7 +172,7 @@ class Refused(unittest.TestCase):
         x = np.ones((3, 3 * RANKS))
         odd = RANK == RANKS - 1
         b = np.ones((3, 2))
-        self.refused("dimensions", np.ones(3) if odd else x, b)
+        self.refused("dimension", np.ones(3) if odd else x, b)
         self.refused("elements of", x.astype("i8") if odd else x, b)
         if RANKS > 1:
             self.refused("on different ranks", x.astype("f4") if odd else x, b)
@@ -186,7 +186,7 @@ class Refused(unittest.TestCase):
     def test_result_of_one_rank(self):
         a, b = np.ones((2, RANKS)), np.ones((1, 3))
         odd = RANK == RANKS - 1
-        self.refused("dimensions", a, b, c=np.ones(3) if odd else np.ones((2, 3)))
+        self.refused("dimension", a, b, c=np.ones(3) if odd else np.ones((2, 3)))
         self.refused("read-only", a, b, out=np.broadcast_to(1.0, (2, 3)) if odd else np.ones((2, 3)))
 
     def test_option(self):
