@@ -131,8 +131,8 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_e
 }
 
 /* C of whole numbers is that of A and B as they are. */
-static dm_status equation_check_whole(const dm_dataset *a, const dm_dataset *b, const dm_equation *equation,
-                             dm_problem *problem) {
+static dm_status equation_check_whole(const dm_dataset *a, const dm_dataset *b,
+                                      const dm_equation *equation, dm_problem *problem) {
   const dm_dataset *inputs[] = {a, b};
   char name[DM_NAME];
   if (!dm_problem_is_whole(problem)) return DM_OK;

@@ -193,7 +193,7 @@ def small_stack(bed):
 
 def one_fails(bed):
     """A call fails in one thread: one message, and no other thread waits for it."""
-    for fault, path, code in ((f"write:3:{errno.EIO}", "C.h5", 4), (f"read:2:{errno.EIO}", "B.h5", 4),
+    for fault, path, code in ((f"write:3:{errno.EIO}", "C.h5", 4), (f"read:1:{errno.EIO}", "B.h5", 4),
                               (f"malloc:100:{errno.ENOMEM}", "", 5)):
         done = multiply(bed, "--gpus", "3", "--write-by", "pwrite", LD_PRELOAD=bed.shim, FAULT=fault, FAULT_PATH=path)
         expect(done.returncode == code, f"{fault}: exit {done.returncode}\n{done.stderr}")

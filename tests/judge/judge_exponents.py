@@ -95,7 +95,7 @@ def overflow_before_alpha(folder, damier):
     words = ("-q", "--alpha", "1e-120")
     for ranks in (1, 3):
         done = ended(command(ranks, damier, "multiply", a, b, "-o", out, "--force", *words))
-        expect(done.returncode == 10 and "1 rows" in done.stderr and "A B overflows before alpha" in done.stderr, done.stderr)
+        expect(done.returncode == 10 and "1 row with" in done.stderr and "A B overflows before alpha" in done.stderr, done.stderr)
     run(damier, 1, "verify", a, b, out, *words, expect=10)
     c = elements.read_raw(out, "f64")
     expect(not np.isfinite(c[5]).any() and np.isfinite(np.delete(c, 5, 0)).all(), "other rows")

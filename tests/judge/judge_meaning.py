@@ -175,8 +175,6 @@ def refusals():
     yield "/a", np.array([[0, 4]], "u8"), texts(MATLAB_class="double", MATLAB_empty=np.uint8(1)), {}, "empty"
     yield "/a", i4.astype("u4"), texts(MATLAB_class="string", MATLAB_object_decode=np.int32(3)), {}, "MATLAB_class = 'string'"
     yield "/a", i4, {"OCTAVE_EMPTY_MATRIX": np.int32(0)}, {}, "empty"
-    yield "/a", f8[:, :2], {"complex": np.int32(1)}, {}, "1 dimension of complex numbers"
-    yield "/a", f8[:, :2], {"complex": True}, {}, "1 dimension of complex numbers"
     yield "/g/codes", i4, {}, texts(**{"encoding-type": "categorical"}), "categories"
     yield "/a", i4, texts(**{"class": "factor"}, levels=np.array([b"a", b"b"])), {}, "factor"
     yield "/a", i4.astype("i8"), texts(value_type="datetime64[ns]"), {}, "dates"
