@@ -464,7 +464,7 @@ class Context(Handle):
         """The dataset that GIVEN is or names, if the library can read it; else GIVEN.  BY_RULE: a vector is A's row or B's column."""
         location = location_of(given)
         if location is not None:
-            with self._with(**self._rule(name) if by_rule else {}):
+            with self._with(None, **(self._rule(name) if by_rule else {})):
                 record = self._described(location, name)
             if "dataset" not in record:
                 raise several(location, record)

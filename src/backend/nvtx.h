@@ -10,12 +10,12 @@
 uint64_t dm_nvtx_begin(const char *name, int64_t number);
 void dm_nvtx_end(uint64_t range);
 #else
-static inline uint64_t nvtx_dm_nvtx_begin(const char *name, int64_t number) {
+static inline uint64_t dm_nvtx_begin(const char *name, int64_t number) {
   (void)name;
   (void)number;
   return 0;
 }
-static inline void nvtx_dm_nvtx_end(uint64_t range) {
+static inline void dm_nvtx_end(uint64_t range) {
   (void)range;
 }
 #endif

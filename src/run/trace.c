@@ -78,7 +78,7 @@ void dm_trace_begin(dm_trace *trace, const dm_step *step) {
   trace->under_way[trace_rows[step->kind]]++;
   trace->posted[step->index % DM_TRACE_WINDOW] = now;
   trace->ranges[step->index % DM_TRACE_WINDOW] =
-      nvtx_dm_nvtx_begin(dm_step_name(step->kind), step->panel);
+      dm_nvtx_begin(dm_step_name(step->kind), step->panel);
 }
 
 void dm_trace_end(dm_trace *trace, const dm_step *step) {
@@ -87,7 +87,7 @@ void dm_trace_end(dm_trace *trace, const dm_step *step) {
   const dm_row row = trace_rows[step->kind];
   double begin = trace->posted[step->index % DM_TRACE_WINDOW];
   trace_count(trace, now);
-  nvtx_dm_nvtx_end(trace->ranges[step->index % DM_TRACE_WINDOW]);
+  dm_nvtx_end(trace->ranges[step->index % DM_TRACE_WINDOW]);
   trace->under_way[row]--;
   /* Work of a row runs in sequence: a step posted while another was running had to wait for it. */
   if (row == DM_ROW_COMPUTE || row == DM_ROW_COPY) begin = fmax(begin, trace->last_end[row]);
@@ -108,9 +108,9 @@ void dm_trace_phase(dm_trace *trace, const char *name) {
   const double now = dm_now();
   if (trace->phase > 0)
     trace_keep(trace, DM_ROW_PHASE, trace->phase - 1, -1, trace->phase_begin, now);
-  if (trace->phase > 0) nvtx_dm_nvtx_end(trace->phase_range);
+  if (trace->phase > 0) dm_nvtx_end(trace->phase_range);
   trace->phase = name ? 1 + trace_place_of(trace, name) : 0;
-  if (name) trace->phase_range = nvtx_dm_nvtx_begin(name, -1);
+  if (name) trace->phase_range = dm_nvtx_begin(name, -1);
   trace->phase_begin = now;
 }
 

@@ -147,11 +147,12 @@ def searches(bed):
     rng = np.random.default_rng(3)
     np.save(bed.folder / "p.npy", rng.standard_normal((20000, 50)) * 1.2**-np.arange(50) + 5)
 
-    def search(name, method, ranks, fault=None, more=(), codes=(0,), path=STATE):
+    def search(name, method, ranks, fault=None, more=(), codes=(0,), path=STATE, counts=None):
         memory = f"host={running.process_mib(bed.damier, ranks) + 40}MiB"
         words = running.command(ranks, bed.damier, "pca", bed.folder / "p.npy", "--rank", 4, "--method", method, "-o", bed.folder / f"{name}.h5",
                                 "--memory", memory, "--checkpoint-interval", "0", "--tolerance", "1e-9", "--read-by", "pread", *more)
-        environment = {} if fault is None else {"LD_PRELOAD": running.preloading(bed.shim), "FAULT_PATH": path, "FAULT_RANK": "0", "FAULT": fault}
+        environment = {"LD_PRELOAD": running.preloading(bed.shim), "FAULT_PATH": path} if fault or counts else {}
+        environment |= {"FAULT_RANK": "0", "FAULT": fault} if fault else {"FAULT_COUNT": str(counts)} if counts else {}
         done = running.ended(words, **environment)
         expect(done.returncode in codes, f"{name}: exit {done.returncode}\n{done.stderr}")
         return done.stderr
@@ -176,7 +177,10 @@ def searches(bed):
         search(name, "passes", 1, "rename:4:kill", codes=faulty_runs.KILLED)
         said = search(name, "passes", 1, more=more)
         expect(("all begins again" in said) == other != ("resuming: " in said), f"{name}: {said}")
-    said = search("signal_pca", "passes", 1, "read:30:term", ["--checkpoint-interval", "1h"], (75,), "p.npy")
+    counts = bed.folder / "counts_of_passes"
+    search("counted_pca", "passes", 1, None, path="p.npy", counts=counts)
+    number = int(faulty_runs.counted(counts)[0, "read"] * 0.8)  # samples of the inputs are read before
+    said = search("signal_pca", "passes", 1, f"read:{number}:term", ["--checkpoint-interval", "1h"], (75,), "p.npy")
     expect("the same command goes on" in said, said)
     expect("resuming: " in search("signal_pca", "passes", 2), "not resumed")
     left = [file for file in os.listdir(bed.folder) if STATE in file]
