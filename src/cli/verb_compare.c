@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "options/request.h"
-#include "product/compare.h"
+#include "programs/compare.h"
 
 static dm_status compare_check(const dm_call *call) {
   const double values[] = {call->own.rtol, call->own.atol};

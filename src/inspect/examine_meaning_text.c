@@ -1,4 +1,4 @@
-/* What is said of the meaning of a dataset. */
+/* Texts about the meaning of a dataset, and the refusal of what is not understood. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

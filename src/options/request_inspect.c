@@ -118,6 +118,12 @@ static dm_vector request_rule(const dm_settings *s, int x, const dm_location *lo
   return upright ? DM_AS_COLUMN : DM_AS_ROW;
 }
 
+/* Whether SET has one dimension, beside that of the parts of complex numbers. */
+static bool request_is_line(const dm_dataset *set) {
+  return set->vector != DM_NO_VECTOR ||
+         (set->parts == DM_PARTS_PAIRED && dm_dataset_axes(set).count == 2);
+}
+
 dm_status dm_request_shape_result(const dm_settings *s, const dm_dataset *a, const dm_dataset *b,
                                   dm_leads *leads) {
   const dm_dataset *const sets[2] = {a, b};
@@ -125,7 +131,7 @@ dm_status dm_request_shape_result(const dm_settings *s, const dm_dataset *a, con
   leads->vector = DM_NO_VECTOR;
   if (s->as_column || s->as_row) return DM_OK;
   for (int x = 0; x < 2; x++) {
-    if (sets[x]->vector == DM_NO_VECTOR) continue;
+    if (!request_is_line(sets[x])) continue;
     if (leads->count > 0)
       return dm_hint(dm_fail(DM_E_INPUT, "%s has 1 dimension, beside a batch of matrices",
                              dm_location_name(&sets[x]->at, name)),

@@ -203,6 +203,24 @@ def try_refusal(folder, damier, path, data, attributes, of_group, says):
     expect(raw.returncode == 0, f"--raw: exit {raw.returncode}: {raw.stderr}")
 
 
+def try_vector(folder, damier, attribute):
+    """Two columns that are the parts of complex numbers, by an attribute, are a vector; with --raw they are a matrix."""
+    parts, b = rng.standard_normal((SHAPE[0], 2)), rng.standard_normal((SHAPE[0], 3))
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["a"] = parts
+        file["a"].attrs["complex"] = attribute
+        file["b"] = b
+        file.create_dataset("cut", data=parts, chunks=(7, 1)).attrs["complex"] = attribute
+    vector = parts[:, 0] + 1j * parts[:, 1]
+    for words, wanted in (("a b", vector @ b), ("cut b", vector @ b), ("b a --op-a t", b.T @ vector), ("b cut --op-a t", b.T @ vector),
+                          ("a b --raw --op-a t", parts.T @ b)):
+        first, second, *more = words.split()
+        done = ended([damier, "multiply", f"{folder}/a.h5:/{first}", f"{folder}/a.h5:/{second}", "-o", folder / "c.npy", "--force", "-q", *more])
+        expect(done.returncode == 0, f"{words}: exit {done.returncode}: {done.stderr}")
+        got = np.load(folder / "c.npy")
+        expect(got.shape == wanted.shape and np.allclose(got, wanted, rtol=0, atol=1e-12), f"{words}: {got} instead of {wanted}")
+
+
 def try_healthy(folder, damier, attributes, warns):
     """Numbers that are their values, beside attributes that may mean something."""
     data = integers("i4")
@@ -287,6 +305,7 @@ chosen = options()
 work = [(try_case, case, 1 + number % 3, LOCATIONS[number // 3 % 3]) for number, case in enumerate(cases())]
 work += [(try_mapped, ("a.h5:/a", "a.h5:/a[0:3000]", "s*.h5:/a")), (try_parts,)]
 work += [(try_refusal, *refusal) for refusal in refusals()]
+work += [(try_vector, attribute) for attribute in (np.int32(1), True)]
 work += [(try_healthy, attributes, warns) for attributes, warns in (
     ({"units": np.bytes_(b"K"), "long_name": np.bytes_(b"temperature")}, False), ({"scale": 0.5}, True),
     ({"scale": 1.0}, False), ({"SCALE_FACTOR": 0.5}, True), ({"Add_Offset": 3}, True), ({"fill_value": -1}, True),

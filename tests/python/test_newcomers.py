@@ -3,39 +3,16 @@ works, or the error names what does."""
 import concurrent.futures
 import os
 import pickle
-import sys
-import tempfile
 import unittest
 
 import damier
 import h5py
 import numpy as np
+from folder_case import FolderCase
 
 
-class Newcomers(unittest.TestCase):
+class Newcomers(FolderCase):
     """A is 60 x 8, B 8 x 5."""
-
-    def setUp(self):
-        here, folder = os.getcwd(), tempfile.TemporaryDirectory(prefix="damier-test-")
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, here)
-        os.chdir(folder.name)
-        rng = np.random.default_rng(1)
-        self.a, self.b = rng.standard_normal((60, 8)), rng.standard_normal((8, 5))
-        np.save("a.npy", self.a)
-        np.save("b.npy", self.b)
-        with h5py.File("data.h5", "w") as file:
-            file["run/a"], file["run/b"] = self.a, self.b
-
-    def same(self, found, wanted, tolerance=1e-11):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
-
-    def needs(self, name):
-        try:
-            __import__(name)
-            return sys.modules[name]
-        except ImportError:
-            self.skipTest(f"{name} is not installed")
 
     def says(self, words, call, kind=damier.Error):
         with self.assertRaises(kind) as caught:

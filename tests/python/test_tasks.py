@@ -7,41 +7,20 @@ import pathlib
 import pickle
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import damier
 import h5py
 import numpy as np
+from folder_case import FolderCase
 
 
 def squared(folder):
     return float(damier.matmul(folder + "/a.npy", folder + "/a.npy", op_b="t").sum())
 
 
-class Tasks(unittest.TestCase):
+class Tasks(FolderCase):
     """X has 60 observations of 8 variables; A is 60 x 8, B 8 x 5."""
-
-    def setUp(self):
-        here, folder = os.getcwd(), tempfile.TemporaryDirectory(prefix="damier-test-")
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, here)
-        os.chdir(folder.name)
-        rng = np.random.default_rng(1)
-        self.a, self.b = rng.standard_normal((60, 8)), rng.standard_normal((8, 5))
-        np.save("a.npy", self.a)
-        np.save("b.npy", self.b)
-        with h5py.File("data.h5", "w") as file:
-            file["run/a"], file["run/b"] = self.a, self.b
-
-    def same(self, found, wanted, tolerance=1e-12):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
-
-    def needs(self, name):
-        try:
-            return __import__(name)
-        except ImportError:
-            self.skipTest(f"{name} is not installed")
 
     # ---- files and arrays ----
 
@@ -195,11 +174,11 @@ class Tasks(unittest.TestCase):
         np.testing.assert_array_equal(found.indices, np.argsort(-cosines)[:, :3])
 
     def test_32_close_pairs_as_a_sparse_matrix(self):
-        scipy = self.needs("scipy.sparse")
+        sparse = self.needs("scipy.sparse")
         found = damier.gram(self.a, of="rows", metric="euclidean", below=3, no_self=True)
         distances = np.linalg.norm(self.a[:, None] - self.a[None], axis=2)
         wanted = (distances < 3) & ~np.eye(60, dtype=bool)
-        self.assertEqual(scipy.sparse.csr_array(tuple(found), shape=(60, 60)).nnz, wanted.sum())
+        self.assertEqual(sparse.csr_array(tuple(found), shape=(60, 60)).nnz, wanted.sum())
 
     def test_33_the_best_of_each_row(self):
         np.testing.assert_array_equal(damier.matmul(self.a, self.b, reduce="argmax"), (self.a @ self.b).argmax(1))

@@ -1,12 +1,10 @@
 """Calls of several threads at a time, also in an interpreter without a global lock (python3.13t, 3.14t), which stays without one.
 
-    PYTHONPATH=python DAMIER_LIBRARY=build/release python3.14t -m unittest tests/python/test_threads.py
+    PYTHONPATH=python:tests/python DAMIER_LIBRARY=build/release python3.14t -m unittest tests/python/test_threads.py
 """
-import os
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import threading
 import unittest
 import unittest.mock
@@ -15,6 +13,7 @@ import warnings
 import damier
 import numpy as np
 from damier import _library, _progress
+from folder_case import FolderCase
 
 THREADS = 4
 
@@ -39,22 +38,12 @@ def at_once(work, count=THREADS):
         raise failed[0]
 
 
-class Threads(unittest.TestCase):
+class Threads(FolderCase):
     def setUp(self):
+        super().setUp()
         # with a global lock, threads take turns often
         self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(1e-5)
-        here, folder = os.getcwd(), tempfile.TemporaryDirectory(prefix="damier-test-")
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, here)
-        os.chdir(folder.name)
-        rng = np.random.default_rng(1)
-        self.a, self.b = rng.standard_normal((60, 8)), rng.standard_normal((8, 5))
-        np.save("a.npy", self.a)
-        np.save("b.npy", self.b)
-
-    def same(self, found, wanted):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10)
 
     def test_the_package_needs_no_global_lock(self):
         program = "import sys, damier; print(sys._is_gil_enabled()) if hasattr(sys, '_is_gil_enabled') else print('no choice')"

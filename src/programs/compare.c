@@ -1,4 +1,4 @@
-#include "product/compare.h"
+#include "programs/compare.h"
 
 #include <math.h>
 #include <stdio.h>

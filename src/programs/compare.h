@@ -1,7 +1,7 @@
 /* compare: compares two matrices element by element, as numpy.isclose does, in pieces: neither need
  * fit in memory. */
-#ifndef DM_PRODUCT_COMPARE_H
-#define DM_PRODUCT_COMPARE_H
+#ifndef DM_PROGRAMS_COMPARE_H
+#define DM_PROGRAMS_COMPARE_H
 
 #include "dataset/dataset.h"
 #include "run/record.h"

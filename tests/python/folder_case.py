@@ -1,0 +1,33 @@
+"""A test in a folder of its own, with small matrices in files."""
+import os
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+
+class FolderCase(unittest.TestCase):
+    """A is 60 x 8, B 8 x 5: in a.npy and b.npy, and in data.h5:/run/a and /run/b."""
+
+    def setUp(self):
+        here, folder = os.getcwd(), tempfile.TemporaryDirectory(prefix="damier-test-")
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, here)
+        os.chdir(folder.name)
+        rng = np.random.default_rng(1)
+        self.a, self.b = rng.standard_normal((60, 8)), rng.standard_normal((8, 5))
+        np.save("a.npy", self.a)
+        np.save("b.npy", self.b)
+        with h5py.File("data.h5", "w") as file:
+            file["run/a"], file["run/b"] = self.a, self.b
+
+    def same(self, found, wanted, tolerance=1e-11):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
+
+    def needs(self, name):
+        """The package NAME; without it the test is skipped."""
+        try:
+            return __import__(name, fromlist=["_"])
+        except ImportError:
+            self.skipTest(f"{name} is not installed")
