@@ -1,4 +1,5 @@
-/* file_cases: HDF5 files for tests of src/dataset, io and inspect, written with the HDF5 library. */
+/* file_cases: HDF5 files for tests of src/dataset, io and inspect, written with the HDF5 library.
+ */
 #ifndef DM_TEST_FILE_CASES_H
 #define DM_TEST_FILE_CASES_H
 
