@@ -72,14 +72,24 @@ typedef struct dm_judge_work {
   double *w, *sizes_w;                     /* n */
   double *t, *sizes_t;                     /* B w, and roots of sums of squares */
   dm_part_sums columns_of_b, b, a, c, old; /* squares of columns; B w, A t, C w, the old C w */
-  dm_columns_found *columns;               /* dm_kernels_judge_parts(cols) */
-  dm_rows_found *found;                    /* dm_kernels_judge_parts(rows) */
+  dm_columns_found *columns;               /* of blocks: dm_kernels_judge_parts(cols) */
+  dm_rows_found *found;                    /* the same: dm_kernels_judge_parts(rows) */
+  unsigned *turn;                          /* 0 */
+  dm_checked_found *judged;                /* in memory that the host reads, too */
   cudaStream_t stream;
 } dm_judge_work;
 cudaError_t dm_kernels_weigh(const dm_judge_work *work);  /* sets w, sizes_w, columns */
 cudaError_t dm_kernels_take_t(const dm_judge_work *work); /* sets t, sizes_t */
-cudaError_t dm_kernels_judge(const dm_judge_work *work);  /* sets found */
+cudaError_t dm_kernels_judge(const dm_judge_work *work);  /* sets judged */
 int64_t dm_kernels_judge_parts(int64_t count);
+
+/* The same of small matrices at once, after they are multiplied, without an old C: sets judged.  Of
+ * A, B and C those of ENTRIES products lie one below the other; WORK has seed, factors, exact,
+ * turns_t, turns_y, turn, and room for DM_JUDGED_PARTS columns and found.  Each entry has weights
+ * of its own. (helpers/judge_entries.cu) */
+enum { DM_ENTRY_MOST = 128, DM_ENTRY_ROWS = 256 }; /* columns of A and B; rows of A */
+cudaError_t dm_kernels_judge_entries(const dm_judge_work *work, dm_view a, dm_view b, dm_view c,
+                                     int64_t entries, int processors);
 
 /* Load the kernels that these functions launch for aligned matrices of DTYPE, to save the time at
  * the first launch. */

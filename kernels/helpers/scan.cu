@@ -5,6 +5,7 @@
  * If the elements of a column are nearer to each other than those of a row, as in a sample of rows
  * of contiguous columns, each line reads a column. */
 #include "kernels/helpers/fold.cuh"
+#include "kernels/helpers/judge.cuh"
 #include "kernels/helpers/number.cuh"
 #include "kernels/helpers/run.cuh"
 #include "kernels/verify_kernels.h"
@@ -12,13 +13,6 @@
 namespace {
 
 constexpr int LANES = 32, LINES = 8, BLOCKS_PER_PROCESSOR = 16;
-
-/* Squares that underflow leave a trace (DM_VANISHING in verify_sums.h). */
-template <class Wide> __device__ __forceinline__ double add_seen(Wide a, double sum) {
-  constexpr double VANISHING = 0x1p-1000;
-  const double more = mad_square(a, sum);
-  return more < VANISHING && !is_zero(a) ? VANISHING : more;
-}
 
 /* sum[v] += |M(i, v)|^2 over rows i = begin, begin + LINES, ... below END of the run of columns at
  * P, of which COUNT exist. */

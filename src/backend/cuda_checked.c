@@ -25,6 +25,17 @@ typedef struct cuda_checking {
 
 /* ---- memory ---- */
 
+/* What a verification found, in memory that the GPU writes and the host reads; and in GPU memory
+ * the counter of blocks, which is 0 between launches. */
+static dm_status need_judged(dm_cuda *gpu) {
+  if (!gpu->judged)
+    DM_TRY(dm_cuda_alloc(&gpu->base, DM_HOST, sizeof(dm_checked_found), (void **)&gpu->judged));
+  if (gpu->turn) return DM_OK;
+  DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, sizeof *gpu->turn, (void **)&gpu->turn));
+  DM_CUDA(gpu, cudaMemset(gpu->turn, 0, sizeof *gpu->turn));
+  return DM_OK;
+}
+
 /* Places in an area, or with BASE NULL only their bytes. */
 typedef struct cuda_layout {
   char *base;
@@ -47,18 +58,11 @@ static void place_sums(const cuda_checking *c, cuda_layout *l, dm_view m, dm_par
   s->norms = at ? s->squares + count : NULL;
 }
 
-static int64_t found_bytes(const dm_judge_work *k) {
-  return dm_kernels_judge_parts(k->rows) * (int64_t)sizeof *k->found +
-         dm_kernels_judge_parts(k->cols) * (int64_t)sizeof *k->columns;
-}
-
 static void place_all(cuda_checking *c, cuda_layout *l) {
   const dm_whole_product *w = c->whole;
   dm_judge_work *k = &c->work;
-  char *found = cuda_place(l, found_bytes(k));
-  k->found = (dm_rows_found *)(void *)found;
-  k->columns =
-      found ? (dm_columns_found *)(void *)(k->found + dm_kernels_judge_parts(k->rows)) : NULL;
+  k->found = cuda_place(l, dm_kernels_judge_parts(k->rows) * (int64_t)sizeof *k->found);
+  k->columns = cuda_place(l, dm_kernels_judge_parts(k->cols) * (int64_t)sizeof *k->columns);
   k->w = cuda_place(l, 8 * k->width * k->cols);
   k->sizes_w = cuda_place(l, 8 * k->cols);
   const int64_t entries = k->depth / k->entry_depth;
@@ -282,19 +286,46 @@ static dm_status cuda_multiply(cuda_checking *c) {
 }
 
 static dm_status cuda_fetch(const cuda_checking *c, dm_checked_found *found) {
-  dm_cuda *gpu = c->gpu;
+  DM_CUDA(c->gpu, cudaStreamSynchronize(c->work.stream));
+  *found = *c->gpu->judged;
+  return DM_OK;
+}
+
+/* ---- small matrices ---- */
+
+enum {
+  CUDA_ENTRY_ELEMENTS = 1 << 14
+}; /* of A, B and C: one block reads them in a few microseconds */
+
+static bool has_small_entries(const cuda_checking *c) {
   const dm_judge_work *k = &c->work;
-  const int64_t rows = dm_kernels_judge_parts(k->rows), columns = dm_kernels_judge_parts(k->cols);
-  const int64_t most = DM_JUDGED_PARTS * (int64_t)(sizeof *k->found + sizeof *k->columns);
-  if (!gpu->found) DM_TRY(dm_cuda_alloc(&gpu->base, DM_HOST, most, &gpu->found));
-  DM_CUDA(gpu, cudaMemcpyAsync(gpu->found, k->found, (size_t)found_bytes(k), cudaMemcpyDeviceToHost,
-                               k->stream));
-  DM_CUDA(gpu, cudaStreamSynchronize(k->stream));
-  const dm_rows_found *of = gpu->found;
-  const dm_columns_found *of_columns = (const dm_columns_found *)(const void *)(of + rows);
-  *found = (dm_checked_found){.columns = of_columns[0], .rows = of[0]};
-  for (int64_t i = 1; i < rows; i++) dm_rows_join(&found->rows, &of[i]);
-  for (int64_t i = 1; i < columns; i++) dm_columns_join(&found->columns, &of_columns[i]);
+  const int64_t rows = k->rows / dm_max(1, c->whole->entries);
+  return !c->ranks && !k->factors.reads_c && !c->product->multiplied && k->cols <= DM_ENTRY_MOST &&
+         k->entry_depth <= DM_ENTRY_MOST && rows <= DM_ENTRY_ROWS &&
+         rows * k->entry_depth + k->entry_depth * k->cols + rows * k->cols <= CUDA_ENTRY_ELEMENTS;
+}
+
+/* Multiplies, and verifies each entry by itself. *SETTLED: that tells all; else columns have NaN or
+ * numbers whose squares overflow or vanish, which the other way counts. */
+static dm_status cuda_multiply_small(cuda_checking *c, dm_checked_found *found, bool *settled) {
+  dm_cuda *gpu = c->gpu;
+  const dm_whole_product *whole = c->whole;
+  dm_judge_work *k = &c->work;
+  dm_event done;
+  cuda_layout room = {0};
+  const int64_t columns = DM_JUDGED_PARTS * (int64_t)sizeof *k->columns;
+  (void)cuda_place(&room, columns);
+  (void)cuda_place(&room, DM_JUDGED_PARTS * (int64_t)sizeof *k->found);
+  DM_TRY(dm_cuda_grow(gpu, &gpu->checking, room.used));
+  room = (cuda_layout){.base = gpu->checking.memory};
+  k->columns = cuda_place(&room, columns);
+  k->found = (dm_rows_found *)(void *)(room.base + room.used);
+  k->stream = gpu->lanes[DM_COMPUTE].stream;
+  DM_TRY(c->product->multiply(&gpu->base, whole, NULL, &done));
+  DM_CUDA(gpu, dm_kernels_judge_entries(k, whole->a, whole->b, whole->c, dm_max(1, whole->entries),
+                                        gpu->processors));
+  DM_TRY(cuda_fetch(c, found));
+  *settled = !found->columns.strained && found->columns.left_out == 0;
   return DM_OK;
 }
 
@@ -346,8 +377,19 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
                               .seed = product->seed,
                               .step = step,
                               .factors = product->factors}};
-  cuda_choose_order(&c);
+  dm_checked_product again = *product;
+  bool settled = false;
   dm_status status = dm_cuda_enter(gpu);
+  if (!status) status = need_judged(gpu);
+  c.work.turn = gpu->turn;
+  c.work.judged = gpu->judged;
+  if (!status && has_small_entries(&c)) {
+    status = cuda_multiply_small(&c, found, &settled);
+    if (settled) return DM_OK;
+    again.multiplied = true;
+    c.product = &again;
+  }
+  cuda_choose_order(&c);
   if (!status && c.ranks) status = need_summed(&c);
   if (!status) status = cuda_open_memory(&c);
   if (status && c.ranks) {

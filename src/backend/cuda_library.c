@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
@@ -49,8 +50,9 @@ void *dm_cuda_library_open(const char *name, int major) {
   return library ? library : open_in_packages(name, major);
 }
 
-/* Wrappers for the cuBLAS functions in use. Each finds its function in the library, which the first
- * call loads, and passes its arguments on. Later look-ups take two microseconds. */
+/* Wrappers for the cuBLAS functions in use. Each finds its function in the library at its first
+ * call, which may load it, and passes its arguments on. A process with torch has hundreds of
+ * libraries, among which each look-up would search: the function's address is kept. */
 
 #define LIBRARY(name) "lib" name ".so." DM_TEXT_OF(CUBLAS_VER_MAJOR)
 #define DM_TEXT_OF(number) DM_TEXT(number)
@@ -63,8 +65,12 @@ static void *cuda_find(const char *library, const char *symbol) {
 
 /* dlsym returns an object pointer; POSIX guarantees that this conversion works. */
 #define PASS_ON(library, name, missing, ...)                                                       \
+  static void *_Atomic known;                                                                      \
+  void *address = atomic_load_explicit(&known, memory_order_acquire);                              \
   __typeof__(&name) call;                                                                          \
-  *(void **)&call = cuda_find(library, #name);                                                     \
+  if (!address) address = cuda_find(library, #name);                                               \
+  atomic_store_explicit(&known, address, memory_order_release);                                    \
+  *(void **)&call = address;                                                                       \
   return call ? call(__VA_ARGS__) : (missing)
 
 #define BLAS(name, ...) PASS_ON("cublas", name, CUBLAS_STATUS_NOT_INITIALIZED, __VA_ARGS__)

@@ -84,18 +84,19 @@ struct dm_cuda {
   dm_cuda_lt *lt;  /* NULL until needed */
   void *workspace; /* for cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
-  void *nvrtc;              /* the library, of the kernel jit; NULL until needed */
-  struct dm_jit *compiled;  /* what it has compiled */
-  dm_cuda_area pieces;      /* for reproducible products */
-  dm_cuda_area scratch;     /* for the kernel */
-  dm_cuda_area turned;      /* an operand by rows */
-  dm_cuda_area lanes_of_k;  /* sums of parts of k, of a symmetric C */
-  cudaEvent_t summed_lanes; /* they are free again; NULL until needed */
-  dm_cuda_area runs;        /* lists of copies, in the inward lane */
-  dm_cuda_area vectors;     /* for probe and scan */
-  dm_cuda_area checking;    /* vectors of the verification of whole products */
-  void *found;              /* pinned, for its findings; NULL until needed */
-  void *summed;             /* pinned, for vectors that ranks sum; NULL until needed */
+  void *nvrtc;                     /* the library, of the kernel jit; NULL until needed */
+  struct dm_jit *compiled;         /* what it has compiled */
+  dm_cuda_area pieces;             /* for reproducible products */
+  dm_cuda_area scratch;            /* for the kernel */
+  dm_cuda_area turned;             /* an operand by rows */
+  dm_cuda_area lanes_of_k;         /* sums of parts of k, of a symmetric C */
+  cudaEvent_t summed_lanes;        /* they are free again; NULL until needed */
+  dm_cuda_area runs;               /* lists of copies, in the inward lane */
+  dm_cuda_area vectors;            /* for probe and scan */
+  dm_cuda_area checking;           /* vectors of the verification of whole products */
+  struct dm_checked_found *judged; /* pinned, what it found; NULL until needed */
+  unsigned *turn;                  /* in GPU memory, 0 between launches; NULL until needed */
+  void *summed;                    /* pinned, for vectors that ranks sum; NULL until needed */
   int64_t summed_bytes;
   cudaEvent_t ordered;      /* orders streams; NULL until needed */
   cudaEvent_t brought;      /* a vector has come to SUMMED; NULL until needed */

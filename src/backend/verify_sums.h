@@ -115,11 +115,6 @@ struct dm_checked_product {
   bool alone;
 };
 
-struct dm_checked_found {
-  dm_columns_found columns;
-  dm_rows_found rows;
-};
-
 /* Whether the backend has this. */
 bool dm_backend_checks(const dm_backend *backend);
 

@@ -149,7 +149,7 @@ static inline DM_HOST_DEVICE void dm_row_bias_add(dm_row_bias *sum, const dm_row
 
 /* ---- on a GPU, where all rows of a group are compared at once ---- */
 
-enum { DM_JUDGED_PARTS = 128 };
+enum { DM_JUDGED_PARTS = 1024 }; /* blocks of rows or columns, at most */
 
 /* What columns have in common, once they are weighted. */
 typedef struct dm_columns_found {
@@ -175,6 +175,12 @@ typedef struct dm_rows_found {
   int32_t strained;
   dm_row_bias bias;
 } dm_rows_found;
+
+/* All of a product. */
+typedef struct dm_checked_found {
+  dm_columns_found columns;
+  dm_rows_found rows;
+} dm_checked_found;
 
 /* Of those of FOUND and MORE; equal ones: the first row. */
 static inline DM_HOST_DEVICE void dm_rows_join(dm_rows_found *found, const dm_rows_found *more) {
