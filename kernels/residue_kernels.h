@@ -21,9 +21,10 @@ extern "C" {
 /* ---- panels ---- */
 
 /* COUNT planes of residues, one per modulus: ROWS rows of A, or columns of B (called rows here),
- * of DEPTH elements along k each.  Residue x of element h of row r is at base + (x * plane_rows +
+ * of DEPTH elements along k each.  Element h of row r of plane x is at base + (x * plane_rows +
  * r) * stride + h.  Columns of B are permuted, see dm_residue_place.  Memory beyond DEPTH and ROWS
- * is neither written nor used. */
+ * is neither written nor used.  Complex numbers have DM_RESIDUE_PLANES planes per modulus: of their
+ * real parts, imaginary parts, and the sums of both. */
 typedef struct dm_residue_panel {
   int8_t *base;        /* device memory, aligned to 16 bytes; the caller's */
   int count;           /* number of planes */
@@ -32,7 +33,7 @@ typedef struct dm_residue_panel {
   int64_t plane_rows;  /* a multiple of 64, at least ROWS */
 } dm_residue_panel;
 
-enum { DM_RESIDUE_GROUP = 64 };
+enum { DM_RESIDUE_GROUP = 64, DM_RESIDUE_PLANES = 3 };
 
 /* Bytes of a panel, and the panel at BASE; rows are multiples of 128 bytes. */
 int64_t dm_residue_panel_bytes(int count, int64_t rows, int64_t depth);
@@ -44,16 +45,14 @@ static inline DM_HOST_DEVICE int64_t dm_residue_place(int64_t j) {
   return (j & ~(int64_t)63) | (j >> 1 & 7) << 3 | (j >> 4 & 3) << 1 | (j & 1);
 }
 
-/* Stores residues of trunc(FROM(r, h) 2^exponents[r]), which must be below 2^95 in magnitude.
- * B is passed transposed (dm_view_transpose).  Any strides are correct; one of 1 is fast.
- *
- * Complex numbers: A is passed as its parts (dm_view_parts).  x + iy of B in column j and row h
- * becomes x, -y in rows 2 h, 2 h + 1 of column 2 j, and y, x in the same rows of column 2 j + 1. */
+/* Stores residues of trunc(FROM(r, h) 2^exponents[r]), which must be below 2^95 in magnitude; of
+ * complex numbers those of both parts, and of the sum of these whole numbers.
+ * B is passed transposed (dm_view_transpose).  Any strides are correct; one of 1 is fast. */
 typedef struct dm_residue_split {
   dm_residue_panel to;
-  dm_view from;             /* f64 or f32, to.rows x to.depth, in device memory; B may be c128 or
-                               c64, with half the rows and columns */
-  const int32_t *exponents; /* to.rows exponents in device memory */
+  dm_view from;             /* f64, f32, c128 or c64, to.rows x to.depth, in device memory */
+  const int32_t *exponents; /* to.rows exponents in device memory; of complex columns two each,
+                               which are equal */
   bool columns;             /* for B: permute rows by dm_residue_place */
   cudaStream_t stream;
 } dm_residue_split;
@@ -62,12 +61,16 @@ cudaError_t dm_kernels_residue_split(const dm_residue_split *split);
 /* ---- products ---- */
 
 /* Adds the sum over h of residue x of A(i, h) times that of B(j, h) to residue x of C(i, j), at
- * c + i * row_stride + x * plane + j, or overwrites it by that sum; modulo p_x.  Fast if c,
- * row_stride and plane are multiples of 16, less fast for 8. */
+ * c + i * row_stride + x * plane + j, or overwrites it by that sum; modulo p_x.  Complex numbers
+ * have two PARTS: the residues are those of A(i, h) B(j, h), at 2 j and 2 j + 1, by three products
+ * of residues instead of four.  Fast if c, row_stride and plane are multiples of 16, less fast for
+ * 8. */
 typedef struct dm_residue_product {
   int8_t *c; /* device memory: a.rows x b.rows elements */
+  int parts; /* bytes per element of C: 1, or 2 */
   int64_t row_stride, plane;
-  dm_residue_panel a, b; /* of equal count and depth; B split with COLUMNS */
+  dm_residue_panel a, b; /* of equal count and depth; B split with COLUMNS; with two parts depth is
+                            at most a third of DM_RESIDUES_DEPTH */
   bool accumulate;       /* false: C is overwritten without being read */
   int processors;        /* multiprocessors of the device */
   cudaStream_t stream;

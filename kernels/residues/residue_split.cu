@@ -1,6 +1,6 @@
 /* Converts panels of f64 or f32 to panels of residues: each number is read once, then scaled,
  * truncated and reduced modulo all moduli in registers.  A warp writes 128 bytes of a row of each
- * plane at once. */
+ * plane at once.  Complex numbers have two PARTS, and residues of their sum, too. */
 #include "kernels/helpers/matrix.cuh"
 #include "kernels/residue_kernels.h"
 #include "kernels/residues/whole.cuh"
@@ -14,24 +14,25 @@ struct SplitTarget {
   const int32_t *exponents;
   int8_t *to;
   int64_t stride, plane, depth;
-  int count;
+  int count, each; /* moduli; exponents per row, of which the first is used */
   bool columns;
 };
 
 template <class Number> struct SplitWork {
   const Number *from;
-  int64_t rows, depth, row_stride, col_stride;
-  unsigned down, across; /* blocks down the rows and along k */
-  bool wide;             /* rows allow loads of 16 bytes */
+  int64_t rows, depth, row_stride, col_stride; /* strides in parts */
+  unsigned down, across;                       /* blocks down the rows and along k */
+  bool wide;                                   /* rows allow loads of 16 bytes */
   SplitTarget target;
 };
 
 /* Splits FOUR numbers of ROW from K; all threads of the warp must have the same ROW. */
-__device__ __forceinline__ void split_run(const SplitTarget &to, const double (&four)[4],
+template <int PARTS>
+__device__ __forceinline__ void split_run(const SplitTarget &to, const double (&four)[PARTS][4],
                                           int64_t row, int64_t k) {
   const int64_t place = to.columns ? dm_residue_place(row) : row;
-  split_four(four, dm_power_of(to.exponents[row]), to.count, to.to + place * to.stride + k,
-             to.plane, k < to.depth);
+  split_four(four, dm_power_of(to.exponents[to.each * row]), to.count,
+             to.to + place * to.stride + k, to.plane, k < to.depth);
 }
 
 /* ---- contiguous along k ---- */
@@ -47,25 +48,34 @@ __device__ __forceinline__ void load_aligned(const float *from, double (&four)[4
   four[0] = all.x, four[1] = all.y, four[2] = all.z, four[3] = all.w;
 }
 
-template <class Number>
-__device__ __forceinline__ void load_four(const SplitWork<Number> &work, double (&four)[4],
+template <int PARTS, class Number>
+__device__ __forceinline__ void load_four(const SplitWork<Number> &work, double (&four)[PARTS][4],
                                           int64_t row, int64_t k) {
-  const Number *from = work.from + row * work.row_stride + k;
-  if (work.wide && k + 4 <= work.depth) {
-    load_aligned(from, four);
-  } else {
+  const Number *from = work.from + row * work.row_stride + PARTS * k;
+  double all[PARTS][4]; /* as in memory */
 #pragma unroll
-    for (int i = 0; i < 4; i++) four[i] = k + i < work.depth ? from[i] : 0.0;
+  for (int at = 0; at < PARTS; at++) {
+    if (work.wide && k + 4 <= work.depth) {
+      load_aligned(from + 4 * at, all[at]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        all[at][i] = k + (4 * at + i) / PARTS < work.depth ? from[4 * at + i] : 0.0;
+    }
   }
+#pragma unroll
+  for (int part = 0; part < PARTS; part++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) four[part][i] = all[(PARTS * i + part) / 4][(PARTS * i + part) % 4];
 }
 
 /* A warp for a row. */
-template <class Number>
+template <int PARTS, class Number>
 __global__ void __launch_bounds__(THREADS) split_rows(const SplitWork<Number> work) {
   const int64_t row = (int64_t)(blockIdx.x / work.across) * WARPS + threadIdx.x / 32;
   const int64_t k = (int64_t)(blockIdx.x % work.across) * DEEP + threadIdx.x % 32 * 4;
   if (row >= work.rows) return; /* for the whole warp */
-  double four[4];
+  double four[PARTS][4];
   load_four(work, four, row, k);
   split_run(work.target, four, row, k);
 }
@@ -79,78 +89,76 @@ __device__ __forceinline__ int tile_place(int k) {
   return k % 4 * QUARTER + k / 4;
 }
 
-/* Loads a tile, a row per lane.  PARTS: strides are between complex numbers, each of which supplies
- * two rows and two positions along k. */
-template <bool PARTS, class Number>
+/* Loads a tile, a row, or a part of a row of complex numbers, per lane. */
+template <int PARTS, class Number>
 __device__ __forceinline__ void load_tile(const SplitWork<Number> &work,
                                           double (&tile)[TALL][TILE_ROW], int64_t row, int64_t k) {
-  constexpr int EACH = PARTS ? 2 : 1;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const Number *from = work.from + (row + lane) / EACH * work.row_stride +
-                       (k + warp) / EACH * work.col_stride + (PARTS ? (lane ^ warp) & 1 : 0);
-  const bool turned = PARTS && warp % 2 == 1 && lane % 2 == 0;
+  row += lane / PARTS, k += warp;
+  const Number *from =
+      work.from + row * work.row_stride + k * work.col_stride + (PARTS > 1 ? lane % PARTS : 0);
   Number numbers[DEEP / WARPS];
 #pragma unroll
   for (int i = 0; i < DEEP / WARPS; i++) {
-    const bool inside = row + lane < work.rows && k + warp + i * WARPS < work.depth;
-    numbers[i] = inside ? from[i * (WARPS / EACH) * work.col_stride] : 0;
+    const bool inside = row < work.rows && k + i * WARPS < work.depth;
+    numbers[i] = inside ? from[i * WARPS * work.col_stride] : 0;
   }
 #pragma unroll
-  for (int i = 0; i < DEEP / WARPS; i++)
-    tile[lane][tile_place(warp + i * WARPS)] = turned ? -numbers[i] : numbers[i];
+  for (int i = 0; i < DEEP / WARPS; i++) tile[lane][tile_place(warp + i * WARPS)] = numbers[i];
 }
 
-template <bool PARTS, class Number>
-__global__ void __launch_bounds__(THREADS) split_columns(const SplitWork<Number> work) {
+template <int PARTS, class Number>
+__global__ void __launch_bounds__(THREADS, PARTS == 1 ? 5 : 4)
+    split_columns(const SplitWork<Number> work) {
   __shared__ double tile[TALL][TILE_ROW];
-  const int64_t row = (int64_t)(blockIdx.x % work.down) * TALL;
+  const int64_t row = (int64_t)(blockIdx.x % work.down) * (TALL / PARTS);
   const int64_t k = (int64_t)(blockIdx.x / work.down) * DEEP;
   load_tile<PARTS>(work, tile, row, k);
   __syncthreads();
   const int lane = threadIdx.x % 32;
 #pragma unroll 1
-  for (int r = threadIdx.x / 32; r < TALL && row + r < work.rows; r += WARPS) {
-    double four[4];
+  for (int r = threadIdx.x / 32; r < TALL / PARTS && row + r < work.rows; r += WARPS) {
+    double four[PARTS][4];
 #pragma unroll
-    for (int i = 0; i < 4; i++) four[i] = tile[r][i * QUARTER + lane];
+    for (int part = 0; part < PARTS; part++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) four[part][i] = tile[PARTS * r + part][i * QUARTER + lane];
     split_run(work.target, four, row + r, k + 4 * lane);
   }
 }
 
-bool is_complex(const dm_residue_split *s) {
-  return s->from.dtype == DM_C64 || s->from.dtype == DM_C128;
-}
-
 bool fits(const dm_residue_split *s) {
   const dm_residue_panel &to = s->to;
-  const int64_t parts = is_complex(s) ? 2 : 1;
-  return (parts == 1 || s->columns) && to.count >= 1 && to.count <= MODULI &&
-         to.rows == parts * s->from.rows && to.depth == parts * s->from.cols &&
-         to.stride % 16 == 0 && to.stride >= to.depth && to.plane_rows % DM_RESIDUE_GROUP == 0 &&
+  const bool is_complex = s->from.dtype == DM_C64 || s->from.dtype == DM_C128;
+  const int planes = is_complex ? DM_RESIDUE_PLANES : 1;
+  return to.count >= planes && to.count % planes == 0 && to.count / planes <= MODULI &&
+         to.rows == s->from.rows && to.depth == s->from.cols && to.stride % 16 == 0 &&
+         to.stride >= to.depth && to.plane_rows % DM_RESIDUE_GROUP == 0 &&
          to.plane_rows >= to.rows && (uintptr_t)to.base % 16 == 0;
 }
 
-template <class Number, bool PARTS> cudaError_t start(const dm_residue_split *s) {
+template <int PARTS, class Number> cudaError_t start(const dm_residue_split *s) {
   const dm_view from = s->from;
-  const int64_t quad = 16 / (int64_t)sizeof(Number), each = PARTS ? 2 : 1;
+  const int64_t quad = 16 / (int64_t)sizeof(Number);
   SplitWork<Number> work = {};
   work.from = static_cast<const Number *>(from.base);
   work.rows = s->to.rows, work.depth = s->to.depth;
-  work.row_stride = each * from.row_stride, work.col_stride = each * from.col_stride;
+  work.row_stride = PARTS * from.row_stride, work.col_stride = PARTS * from.col_stride;
   work.target.exponents = s->exponents;
   work.target.to = s->to.base, work.target.stride = s->to.stride;
   work.target.plane = s->to.plane_rows * s->to.stride;
   work.target.depth = work.depth;
-  work.target.count = s->to.count, work.target.columns = s->columns;
-  const bool along = !PARTS && from.col_stride == 1;
+  work.target.count = s->to.count / (PARTS == 1 ? 1 : DM_RESIDUE_PLANES);
+  work.target.each = s->columns ? PARTS : 1, work.target.columns = s->columns;
+  const bool along = from.col_stride == 1;
   work.wide =
-      along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || from.row_stride % quad == 0);
-  const int64_t down = divide_up(work.rows, along ? WARPS : TALL);
+      along && (uintptr_t)from.base % 16 == 0 && (from.rows == 1 || work.row_stride % quad == 0);
+  const int64_t down = divide_up(work.rows, along ? WARPS : TALL / PARTS);
   const int64_t across = divide_up(work.depth, DEEP), blocks = down * across;
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   work.down = (unsigned)down, work.across = (unsigned)across;
   if (along)
-    split_rows<Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
+    split_rows<PARTS, Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
   else
     split_columns<PARTS, Number><<<(unsigned)blocks, THREADS, 0, s->stream>>>(work);
   return cudaGetLastError();
@@ -160,8 +168,16 @@ template <class Number, bool PARTS> cudaError_t start(const dm_residue_split *s)
 
 cudaError_t dm_kernels_residue_split(const dm_residue_split *s) {
   if (!fits(s)) return cudaErrorInvalidValue;
-  if (is_complex(s))
-    return s->from.dtype == DM_C128 ? start<double, true>(s) : start<float, true>(s);
-  return with_one_of<float, double>(s->from.dtype,
-                                    [&](auto number) { return start<decltype(number), false>(s); });
+  switch (s->from.dtype) {
+  case DM_F64:
+    return start<1, double>(s);
+  case DM_F32:
+    return start<1, float>(s);
+  case DM_C128:
+    return start<2, double>(s);
+  case DM_C64:
+    return start<2, float>(s);
+  default:
+    return cudaErrorInvalidValue;
+  }
 }

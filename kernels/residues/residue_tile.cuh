@@ -56,11 +56,18 @@ struct ResidueTile {
   }
 };
 
-/* ---- a thread's part of a tile: runs of 16 columns ---- */
+/* ---- a thread's part of a tile: runs of 16 columns ----
+ *
+ * PARTS: bytes per element of C: 2 for complex numbers, whose imaginary part follows the real one.
+ * These become known one after the other: each part of a run is stored in its turn, with the other
+ * part as it was. */
 
 constexpr int RUN = 16, RUNS = ResidueShape::SUMS / RUN;
 
-struct Place {
+/* The residues of a run of C. */
+template <int PARTS> struct Run { uint32_t word[4 * PARTS]; };
+
+template <int PARTS> struct Place {
   int x, row, col; /* position of the first run */
 
   __device__ __forceinline__ Place(int x, int tile_row, int tile_col) : x(x) {
@@ -79,7 +86,11 @@ struct Place {
     return row_of(run) < work.m && col_of(run) < work.n;
   }
   __device__ __forceinline__ int8_t *at(const ResidueWork &work, int run) const {
-    return work.c + row_of(run) * work.row_stride + x * work.plane + col_of(run);
+    return work.c + row_of(run) * work.row_stride + x * work.plane + PARTS * col_of(run);
+  }
+  /* Bytes of C from a run to the end of its row. */
+  __device__ __forceinline__ int bytes_from(const ResidueWork &work, int run) const {
+    return PARTS * (work.n - col_of(run));
   }
 };
 
@@ -100,65 +111,92 @@ static __device__ __forceinline__ void store_bytes(int8_t *to, uint4 run, int co
   for (int i = 0; i < min(count, RUN); i++) to[i] = (int8_t)((i < 8 ? low : high) >> i % 8 * 8);
 }
 
-/* The old residues of a run; 0 without accumulation. */
-static __device__ __forceinline__ uint4 load_run(const ResidueWork &work, const Place &place,
-                                                 int run) {
-  uint4 old = {0, 0, 0, 0};
-  if (work.accumulate && place.is_inside(work, run)) {
-    const int8_t *from = place.at(work, run);
-    const int count = work.n - place.col_of(run);
-    if (count < RUN || work.alignment < 8) {
-      old = load_bytes(from, count);
-    } else if (work.alignment == 16) {
-      old = *reinterpret_cast<const uint4 *>(from);
-    } else {
-      const uint2 low = *reinterpret_cast<const uint2 *>(from);
-      const uint2 high = *reinterpret_cast<const uint2 *>(from + 8);
-      old = {low.x, low.y, high.x, high.y};
-    }
+/* Loads 16 bytes of C, of which COUNT exist. */
+static __device__ __forceinline__ uint4 load_piece(const ResidueWork &work, const int8_t *from,
+                                                   int count) {
+  if (count < RUN || work.alignment < 8) return load_bytes(from, count);
+  if (work.alignment == 16) return *reinterpret_cast<const uint4 *>(from);
+  const uint2 low = *reinterpret_cast<const uint2 *>(from);
+  const uint2 high = *reinterpret_cast<const uint2 *>(from + 8);
+  return {low.x, low.y, high.x, high.y};
+}
+
+static __device__ __forceinline__ void store_piece_of(const ResidueWork &work, int8_t *to,
+                                                      uint4 piece, int count) {
+  if (count < RUN || work.alignment < 8) {
+    store_bytes(to, piece, count);
+  } else if (work.alignment == 16) {
+    *reinterpret_cast<uint4 *>(to) = piece;
+  } else {
+    *reinterpret_cast<uint2 *>(to) = {piece.x, piece.y};
+    *reinterpret_cast<uint2 *>(to + 8) = {piece.z, piece.w};
   }
+}
+
+/* The old residues of a run, before its part PART is stored; 0 where C is overwritten. */
+template <int PART, int PARTS>
+static __device__ __forceinline__ Run<PARTS> load_run(const ResidueWork &work,
+                                                      const Place<PARTS> &place, int run) {
+  Run<PARTS> old = {};
+  if ((work.accumulate || PART > 0) && place.is_inside(work, run))
+#pragma unroll
+    for (int i = 0; i < PARTS; i++) {
+      const uint4 piece =
+          load_piece(work, place.at(work, run) + i * RUN, place.bytes_from(work, run) - i * RUN);
+      old.word[4 * i] = piece.x, old.word[4 * i + 1] = piece.y;
+      old.word[4 * i + 2] = piece.z, old.word[4 * i + 3] = piece.w;
+    }
   return old;
 }
 
-static __device__ __forceinline__ void keep_run(const ResidueWork &work, const Place &place,
-                                                int run, uint4 residues) {
-  int8_t *to = place.at(work, run);
-  const int count = work.n - place.col_of(run);
-  if (count < RUN || work.alignment < 8) {
-    store_bytes(to, residues, count);
-  } else if (work.alignment == 16) {
-    *reinterpret_cast<uint4 *>(to) = residues;
-  } else {
-    *reinterpret_cast<uint2 *>(to) = {residues.x, residues.y};
-    *reinterpret_cast<uint2 *>(to + 8) = {residues.z, residues.w};
-  }
+/* OLD with part PART of two complex numbers replaced by the highest bytes of FIRST and SECOND. */
+template <int PART>
+static __device__ __forceinline__ uint32_t with_parts(uint32_t old, uint32_t first,
+                                                      uint32_t second) {
+  return __byte_perm(__byte_perm(first, second, 0x0073), old, PART == 0 ? 0x7150 : 0x1604);
 }
 
-/* Reduces columns 4 PART to 4 PART + 3 of a run; see Wgmma for the layout of D. */
-static __device__ __forceinline__ uint32_t reduce_four(const Modulus &m, const int32_t *d, int run,
-                                                       int part, uint32_t old) {
-  uint32_t residues[4];
+/* Reduces columns 4 QUAD to 4 QUAD + 3 of a run; see Wgmma for the layout of D. */
+template <int PART, int PARTS>
+static __device__ __forceinline__ void reduce_four(const Modulus &m, const int32_t *d, int run,
+                                                   int quad, Run<PARTS> &residues) {
+  uint32_t *words = residues.word + PARTS * quad, four[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const int32_t sum = d[run / 2 * 32 + (4 * part + i) / 2 * 4 + run % 2 * 2 + i % 2];
-    residues[i] = reduce(m, sum, (int8_t)(old >> 8 * i));
+    const int32_t sum = d[run / 2 * 32 + (4 * quad + i) / 2 * 4 + run % 2 * 2 + i % 2];
+    const int byte = PARTS * i + PART;
+    four[i] = reduce(m, sum, (int8_t)(words[byte / 4] >> 8 * (byte % 4)));
   }
-  return highest_bytes(residues);
+  if (PARTS == 1) {
+    words[0] = highest_bytes(four);
+  } else {
+    words[0] = with_parts<PART>(words[0], four[0], four[1]);
+    words[1] = with_parts<PART>(words[1], four[2], four[3]);
+  }
 }
 
-static __device__ __forceinline__ void store_run(const ResidueWork &work, const Place &place,
-                                                 const int32_t *d, int run, uint4 old) {
+/* RESIDUES: the old ones. */
+template <int PART, int PARTS>
+static __device__ __forceinline__ void store_run(const ResidueWork &work, const Place<PARTS> &place,
+                                                 const int32_t *d, int run, Run<PARTS> residues) {
   if (place.is_inside(work, run)) {
     const Modulus &m = work.moduli.at[place.x];
-    const uint4 residues = {reduce_four(m, d, run, 0, old.x), reduce_four(m, d, run, 1, old.y),
-                            reduce_four(m, d, run, 2, old.z), reduce_four(m, d, run, 3, old.w)};
-    keep_run(work, place, run, residues);
+#pragma unroll
+    for (int quad = 0; quad < 4; quad++) reduce_four<PART>(m, d, run, quad, residues);
+    const uint32_t *words = residues.word;
+#pragma unroll
+    for (int i = 0; i < PARTS; i++)
+      store_piece_of(work, place.at(work, run) + i * RUN,
+                     {words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]},
+                     place.bytes_from(work, run) - i * RUN);
   }
   __syncwarp(); /* products need converged warps */
 }
 
 /* Prefetches C to the L2 cache long before it is loaded. */
-static __device__ __forceinline__ void prefetch_runs(const ResidueWork &work, const Place &place) {
+template <int PARTS>
+static __device__ __forceinline__ void prefetch_runs(const ResidueWork &work,
+                                                     const Place<PARTS> &place) {
   if (work.accumulate)
 #pragma unroll
     for (int run = 0; run < RUNS; run++)

@@ -29,59 +29,84 @@ template <> DM_HOST_DEVICE inline Whole<3> whole_of<3>(double scaled) {
   return {{(uint32_t)low, (uint32_t)(low >> 32), high ^ HIGHEST_BIT}};
 }
 
-/* A word whose byte 2 is the residue for modulus X > 0. */
-template <int X, int LENGTH>
-static DM_HOST_DEVICE inline uint32_t residue_of(const Whole<LENGTH> &whole) {
+/* A small number congruent to WHOLE modulo X > 0, but for the added power; such numbers of a few
+ * WHOLEs may be added.  X = 0, 256: any lowest word. */
+template <int X, int LENGTH> static DM_HOST_DEVICE inline int near_of(const Whole<LENGTH> &whole) {
+  if (X == 0) return (int)whole.word[0];
   constexpr Modulus m = modulus_of(modulus_number(X));
   int near = dot_bytes(whole.word[0], m.powers[0], 0);
   near = dot_bytes(whole.word[1], m.powers[1], near);
   if (LENGTH > 2) near = dot_bytes(whole.word[LENGTH - 1], m.powers[LENGTH - 1], near);
-  return times_number((uint32_t)near * m.inverse + m.start[LENGTH], m.number);
+  return near;
 }
 
-static __device__ __forceinline__ uint32_t bytes_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                                                    uint32_t from_two) {
-  return __byte_perm(__byte_perm(a, b, from_two), __byte_perm(c, d, from_two), 0x5410);
+/* A word whose byte 2 (X = 0: byte 0) is the residue of the sum of TERMS WHOLEs, of which NEAR is
+ * the sum of near_of. */
+template <int X, int LENGTH, int TERMS> static DM_HOST_DEVICE inline uint32_t residue_of(int near) {
+  if (X == 0) return (uint32_t)near;
+  constexpr Modulus m = modulus_of(modulus_number(X));
+  constexpr uint32_t start = TERMS * m.start[LENGTH] - (TERMS - 1) * (m.inverse / 4);
+  return times_number((uint32_t)near * m.inverse + start, m.number);
 }
 
-/* Stores residues of four neighbours for moduli X .. COUNT - 1, to TO and every PLANE bytes. */
-template <int X, int LENGTH>
-static __device__ __forceinline__ void store_residues(const Whole<LENGTH> (&whole)[4], int count,
-                                                      int8_t *to, int64_t plane) {
+/* The residues of four neighbours. */
+template <int X, int LENGTH, int TERMS>
+static __device__ __forceinline__ uint32_t residues_of(const int (&near)[4]) {
+  constexpr uint32_t pick = X == 0 ? 0x0040 : 0x0062;
+  uint32_t word[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) word[i] = residue_of<X, LENGTH, TERMS>(near[i]);
+  return __byte_perm(__byte_perm(word[0], word[1], pick), __byte_perm(word[2], word[3], pick),
+                     0x5410);
+}
+
+/* Stores residues of four neighbours for moduli X .. COUNT - 1, to TO and every PLANE bytes; of
+ * those of complex numbers, which have two PARTS, the sum, too. */
+template <int X, int PARTS, int LENGTH>
+static __device__ __forceinline__ void store_residues(const Whole<LENGTH> (&whole)[PARTS][4],
+                                                      int count, int8_t *to, int64_t plane) {
   if constexpr (X < MODULI) {
     if (X >= count) return;
-    uint32_t four;
-    if constexpr (X == 0) /* 256 */
-      four =
-          bytes_of(whole[0].word[0], whole[1].word[0], whole[2].word[0], whole[3].word[0], 0x0040);
-    else
-      four = bytes_of(residue_of<X>(whole[0]), residue_of<X>(whole[1]), residue_of<X>(whole[2]),
-                      residue_of<X>(whole[3]), 0x0062);
-    *reinterpret_cast<uint32_t *>(to) = four;
-    store_residues<X + 1>(whole, count, to + plane, plane);
+    int near[4], sum[4] = {};
+#pragma unroll
+    for (int part = 0; part < PARTS; part++, to += plane) {
+#pragma unroll
+      for (int i = 0; i < 4; i++) sum[i] += near[i] = near_of<X>(whole[part][i]);
+      *reinterpret_cast<uint32_t *>(to) = residues_of<X, LENGTH, 1>(near);
+    }
+    if constexpr (PARTS > 1) {
+      *reinterpret_cast<uint32_t *>(to) = residues_of<X, LENGTH, PARTS>(sum);
+      to += plane;
+    }
+    store_residues<X + 1>(whole, count, to, plane);
   }
 }
 
-template <int LENGTH>
-static __device__ __forceinline__ void store_four(const double (&scaled)[4], int count, int8_t *to,
-                                                  int64_t plane) {
-  Whole<LENGTH> whole[4];
+template <int LENGTH, int PARTS>
+static __device__ __forceinline__ void store_four(const double (&scaled)[PARTS][4], int count,
+                                                  int8_t *to, int64_t plane) {
+  Whole<LENGTH> whole[PARTS][4];
 #pragma unroll
-  for (int i = 0; i < 4; i++) whole[i] = whole_of<LENGTH>(scaled[i]);
+  for (int part = 0; part < PARTS; part++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) whole[part][i] = whole_of<LENGTH>(scaled[part][i]);
   store_residues<0>(whole, count, to, plane);
 }
 
 /* The same for four numbers of a row, collectively in the warp; this thread stores if WANTED. */
-static __device__ __forceinline__ void split_four(const double (&numbers)[4], dm_power power,
+template <int PARTS>
+static __device__ __forceinline__ void split_four(const double (&numbers)[PARTS][4], dm_power power,
                                                   int count, int8_t *to, int64_t plane,
                                                   bool wanted) {
-  double scaled[4];
+  double scaled[PARTS][4];
   bool small = true;
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    scaled[i] = numbers[i] * power.by * power.then;
-    small &= fabs(scaled[i]) < 0x1p63;
-  }
+  for (int part = 0; part < PARTS; part++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      scaled[part][i] = numbers[part][i] * power.by * power.then;
+      small &= fabs(scaled[part][i]) < 0x1p63;
+    }
   const bool all_small = __all_sync(~0u, small);
   if (!wanted) return;
   if (all_small)

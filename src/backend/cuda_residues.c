@@ -8,7 +8,11 @@
 #include "kernels/kernels.h"
 #include "kernels/residue_kernels.h"
 
-_Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP, "what the planner counts");
+_Static_assert((int)DM_RESIDUES_ROWS == (int)DM_RESIDUE_GROUP &&
+                   (int)DM_RESIDUES_PLANES == (int)DM_RESIDUE_PLANES,
+               "what the planner counts");
+_Static_assert(DM_RESIDUES_PLANES *(DM_RESIDUES_SPLIT / 2) <= DM_RESIDUES_DEPTH,
+               "sums of complex products fit int32");
 
 enum { ONLY = 90 }; /* compute capability, times 10, of the product kernel */
 
@@ -39,20 +43,17 @@ typedef struct cuda_parts {
   dm_cuda *gpu;
   cudaStream_t stream;
   dm_residue_product product; /* without panels */
-  int64_t each;               /* columns of C per column of B */
+  int planes;                 /* of the panels */
   dm_exponents exponents;
 } cuda_parts;
 
-/* Multiplies A(., k to k + depth) B(k to k + depth, .): both views cover these k. A is real, see
- * dm_residue_split. */
+/* Multiplies A(., k to k + depth) B(k to k + depth, .): both views cover these k. */
 static dm_status cuda_multiply_part(const cuda_parts *p, dm_view a, dm_view b, bool accumulate) {
-  const int count = p->gpu->moduli.count;
-  const int64_t cols = p->each * b.cols;
   char *room = p->gpu->residues.memory;
   dm_residue_product product = p->product;
-  product.a = dm_residue_panel_at(room, count, a.rows, a.cols);
-  product.b = dm_residue_panel_at(room + dm_residue_panel_bytes(count, a.rows, a.cols), count, cols,
-                                  a.cols);
+  product.a = dm_residue_panel_at(room, p->planes, a.rows, a.cols);
+  product.b = dm_residue_panel_at(room + dm_residue_panel_bytes(p->planes, a.rows, a.cols),
+                                  p->planes, b.cols, a.cols);
   product.accumulate = accumulate;
   const dm_residue_split of_a = {
       .to = product.a, .from = a, .exponents = p->exponents.rows, .stream = p->stream};
@@ -68,22 +69,21 @@ static dm_status cuda_multiply_part(const cuda_parts *p, dm_view a, dm_view b, b
 }
 
 /* Parts of k, as equal as cache lines allow. */
-static int64_t cuda_depth_of(int64_t k) {
-  return dm_round_up(dm_ceil_div(k, dm_ceil_div(k, DM_RESIDUES_SPLIT)), DM_RESIDUES_ROW);
+static int64_t cuda_depth_of(int64_t k, int parts) {
+  const int64_t most = DM_RESIDUES_SPLIT / parts;
+  return dm_round_up(dm_ceil_div(k, dm_ceil_div(k, most)), DM_RESIDUES_ROW);
 }
 
 static dm_status cuda_residues_multiply(const cuda_parts *p, dm_view a, dm_view b,
                                         bool accumulate) {
-  const int count = p->gpu->moduli.count;
-  const int64_t k = a.cols, depth = cuda_depth_of(k);
+  const int64_t k = a.cols, depth = cuda_depth_of(k, p->product.parts);
   DM_TRY(dm_cuda_grow(p->gpu, &p->gpu->residues,
-                      dm_residue_panel_bytes(count, a.rows, dm_min(k, depth)) +
-                          dm_residue_panel_bytes(count, p->each * b.cols, dm_min(k, depth))));
+                      dm_residue_panel_bytes(p->planes, a.rows, dm_min(k, depth)) +
+                          dm_residue_panel_bytes(p->planes, b.cols, dm_min(k, depth))));
   for (int64_t at = 0; at < k; at += depth) {
     const int64_t deep = dm_min(depth, k - at);
     DM_TRY(cuda_multiply_part(p, dm_view_sub(a, 0, at, a.rows, deep),
-                              dm_view_sub(b, at / p->each, 0, deep / p->each, b.cols),
-                              accumulate || at > 0));
+                              dm_view_sub(b, at, 0, deep, b.cols), accumulate || at > 0));
   }
   return DM_OK;
 }
@@ -98,19 +98,21 @@ dm_status dm_cuda_multiply_residues(dm_backend *backend, dm_view c, int64_t plan
                                     dm_view b, bool accumulate, dm_exponents exponents,
                                     dm_event *done) {
   dm_cuda *gpu = dm_cuda_of(backend);
+  const bool is_complex = dm_dtype_is_complex(b.dtype);
   const cuda_parts p = {.gpu = gpu,
                         .stream = gpu->lanes[DM_COMPUTE].stream,
                         .product = {.c = c.base,
+                                    .parts = is_complex ? 2 : 1,
                                     .row_stride = c.row_stride,
                                     .plane = plane,
                                     .processors = gpu->processors,
                                     .stream = gpu->lanes[DM_COMPUTE].stream},
-                        .each = dm_dtype_is_complex(b.dtype) ? 2 : 1,
+                        .planes = gpu->moduli.count * (is_complex ? DM_RESIDUE_PLANES : 1),
                         .exponents = exponents};
   DM_TRY(dm_cuda_enter(gpu));
   if (gpu->moduli.count == 0) return dm_fail(DM_E_BUG, "a product of residues without moduli");
   if (a.cols > 0)
-    DM_TRY(dm_context(cuda_residues_multiply(&p, dm_view_parts(a), b, accumulate),
+    DM_TRY(dm_context(cuda_residues_multiply(&p, a, b, accumulate),
                       "product of %lld x %lld x %lld (m, n, k) by residues", (long long)c.rows,
                       (long long)c.cols, (long long)a.cols));
   else if (!accumulate)

@@ -285,16 +285,21 @@ static int64_t compute_parts_of(dm_dtype work) {
   return dm_dtype_is_complex(work) ? 2 : 1;
 }
 
+/* Planes of residues per modulus. */
+static int64_t planes_of(dm_dtype work) {
+  return dm_dtype_is_complex(work) ? DM_RESIDUES_PLANES : 1;
+}
+
 /* Residues of a part of a panel of A and of B, and in the same memory sums of some rows. */
 static int64_t residue_bytes(const dm_compute *row, const dm_compute_extent *e) {
-  const int64_t parts = compute_parts_of(e->work);
-  const int64_t cols = dm_times(parts, e->cols), width = dm_times(parts, e->width);
-  const int64_t depth = dm_rounded(dm_min(width, DM_RESIDUES_SPLIT), DM_RESIDUES_ROW);
+  const int64_t parts = compute_parts_of(e->work), cols = dm_times(parts, e->cols);
+  const int64_t depth = dm_rounded(dm_min(e->width, DM_RESIDUES_SPLIT / parts), DM_RESIDUES_ROW);
   const int64_t lines =
-      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(cols, DM_RESIDUES_ROWS));
+      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(e->cols, DM_RESIDUES_ROWS));
   const int64_t sums = dm_min(dm_laid_out(DM_DEVICE, e->rows, cols, 8),
                               dm_max(DM_RESIDUES_SUMS, dm_laid_out(DM_DEVICE, 1, cols, 8)));
-  return dm_max(dm_times(row->panel_bytes, dm_times(lines, depth)), sums);
+  const int64_t planes = dm_times(planes_of(e->work), row->panel_bytes);
+  return dm_max(dm_times(planes, dm_times(lines, depth)), sums);
 }
 
 /* Split parts of a panel of A and of B, statistics of their lines, exponents and lists. */
@@ -324,13 +329,12 @@ static double split_moved(const dm_compute *row, const dm_compute_extent *e) {
          ((double)e->rows * (work + halves) + (double)e->cols * (2 * work + parts * halves));
 }
 
-/* A and B are split (complex numbers of B into two of each part); finally sums are computed and
- * moved to their place. */
+/* A and B are split; finally sums are computed and moved to their place. */
 static double residue_moved(const dm_compute *row, const dm_compute_extent *e) {
-  const double parts = (double)compute_parts_of(e->work);
-  const double each = (double)dm_dtype_size(e->work) + parts * (double)row->panel_bytes;
+  const double planes = (double)planes_of(e->work) * (double)row->panel_bytes;
+  const double each = (double)dm_dtype_size(e->work) + planes;
   const double of_panels =
-      (double)e->depth * ((double)e->rows + parts * (double)e->cols * e->prepared) * each;
+      (double)e->depth * ((double)e->rows + (double)e->cols * e->prepared) * each;
   const double of_c =
       (double)e->rows * (double)dm_dtype_size(e->sum) * (double)(e->wide + 3 * e->cols);
   return of_panels + of_c;
@@ -339,6 +343,10 @@ static double residue_moved(const dm_compute *row, const dm_compute_extent *e) {
 double dm_compute_moved(const dm_compute *row, const dm_compute_extent *extent) {
   if (row->splits) return split_moved(row, extent);
   return row->moduli > 0 ? residue_moved(row, extent) : 0;
+}
+
+double dm_compute_share(const dm_compute *row, dm_dtype work) {
+  return row->moduli > 0 && dm_dtype_is_complex(work) ? DM_RESIDUES_PLANES / 4.0 : 1;
 }
 
 double dm_compute_depth(const dm_compute *row, dm_dtype work) {

@@ -96,6 +96,10 @@ int64_t dm_compute_scratch(const dm_compute *row, const dm_compute_extent *exten
 /* Bytes that a product moves in device memory besides those of the multiplication itself. */
 double dm_compute_moved(const dm_compute *row, const dm_compute_extent *extent);
 
+/* Real products of WORK on a GPU in proportion to those by the definition: complex numbers may need
+ * three instead of four. */
+double dm_compute_share(const dm_compute *row, dm_dtype work);
+
 /* Largest depth of k in one product of WORK on a GPU. */
 double dm_compute_depth(const dm_compute *row, dm_dtype work);
 

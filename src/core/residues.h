@@ -20,7 +20,8 @@ enum {
   DM_RESIDUES_DEPTH = 1 << 16, /* largest k of one product of residues: its sums fit int32 */
   DM_SQUARE_BITS = 30,         /* bits of a square in sums of squares */
   /* On a GPU, where the residues of parts of A and B are stored in planes: */
-  DM_RESIDUES_SPLIT = 1 << 14, /* approximate k of one part */
+  DM_RESIDUES_SPLIT = 1 << 14, /* approximate k of one part, of complex numbers half of it */
+  DM_RESIDUES_PLANES = 3,      /* planes per modulus of complex numbers, and products of these */
   DM_RESIDUES_ROWS = 64,       /* rows (or columns) are padded to a multiple of this, ... */
   DM_RESIDUES_ROW = 128,       /* ... and rows along k to a multiple of this many bytes */
   DM_RESIDUES_SUMS = 32 << 20, /* bytes of sums computed at a time; at least one row */

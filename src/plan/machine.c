@@ -126,7 +126,8 @@ void dm_machine_stated(const char *name, int cores, dm_machine *machine) {
 }
 
 double dm_machine_flops(const dm_machine *machine, const dm_compute *compute, dm_dtype work) {
-  return machine->flops[dm_compute_operand(compute, work)] / compute->products;
+  const double share = machine->gpu ? dm_compute_share(compute, work) : 1;
+  return machine->flops[dm_compute_operand(compute, work)] / (compute->products * share);
 }
 
 double dm_machine_lasting_flops(const dm_machine *machine, const dm_compute *compute,

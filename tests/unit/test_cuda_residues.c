@@ -1,6 +1,7 @@
 /* The kernels of products by residues, compared bit for bit with core/residues.h, on shapes and
  * strides that break kernels; only the result is written. */
 #include "core/checked.h"
+#include "core/dtype.h"
 #include "core/elementary.h"
 #include "core/residues.h"
 #include "cuda_test.h"
@@ -32,44 +33,54 @@ typedef struct split_case {
   bool columns;
 } split_case;
 
-/* NUMBERS[h] of row r: the number at (r, h). */
+/* NUMBERS: those of FROM, on the host. */
 static void check_split(const dm_residue_split *s, dm_view numbers) {
   const dm_residue_panel to = s->to;
-  const int64_t bytes = to.count * to.plane_rows * to.stride;
-  int8_t *got = downloaded(to.base, bytes);
+  const int parts = dm_dtype_is_complex(numbers.dtype) ? 2 : 1;
+  const int planes = parts == 1 ? 1 : DM_RESIDUE_PLANES, count = to.count / planes;
+  int8_t *got = downloaded(to.base, to.count * to.plane_rows * to.stride);
   dm_moduli moduli;
-  dm_moduli_make(to.count, &moduli);
+  dm_moduli_make(count, &moduli);
   for (int64_t r = 0; r < to.rows; r++)
     for (int64_t h = 0; h < to.depth; h++) {
-      const double number = *(double *)dm_view_at(numbers, r, h);
-      const dm_whole whole = dm_whole_of(number, dm_power_of(exponent_for(r)));
+      const double *number = dm_view_at(numbers, r, h);
       const int64_t place = s->columns ? dm_residue_place(r) : r;
-      for (int x = 0; x < to.count; x++) {
-        const int found = got[(x * to.plane_rows + place) * to.stride + h];
-        if (found != dm_whole_residue(&moduli, x, whole))
-          fail_msg("%lld x %lld of %d: residue %d of (%lld, %lld) is %d", (long long)to.rows,
-                   (long long)to.depth, to.count, x, (long long)r, (long long)h, found);
+      for (int x = 0; x < count; x++) {
+        int wanted[DM_RESIDUE_PLANES];
+        for (int part = 0; part < parts; part++)
+          wanted[part] =
+              dm_whole_residue(&moduli, x, dm_whole_of(number[part], dm_power_of(exponent_for(r))));
+        if (parts == 2) wanted[2] = symmetric_residue(wanted[0] + wanted[1], dm_moduli_numbers[x]);
+        for (int plane = 0; plane < planes; plane++) {
+          const int found = got[((x * planes + plane) * to.plane_rows + place) * to.stride + h];
+          if (found != wanted[plane])
+            fail_msg("%lld x %lld of %d: residue %d, plane %d of (%lld, %lld) is %d",
+                     (long long)to.rows, (long long)to.depth, count, x, plane, (long long)r,
+                     (long long)h, found);
+        }
       }
     }
   free(got);
 }
 
-/* Splits FROM, which lies in SIZE doubles of MEMORY, to rows of WANTED; frees all on the host. */
-static void split_as(double *memory, int64_t size, dm_view from, dm_view wanted, bool columns,
-                     int count) {
-  int32_t *exponents = zeros(wanted.rows * (int64_t)sizeof *exponents);
-  for (int64_t r = 0; r < wanted.rows; r++) exponents[r] = exponent_for(r);
+/* Splits FROM, which lies in SIZE doubles of MEMORY; frees all on the host. */
+static void split_as(double *memory, int64_t size, dm_view from, bool columns, int count) {
+  const int64_t each = columns && from.dtype == DM_C128 ? 2 : 1;
+  const int planes = count * (from.dtype == DM_C128 ? DM_RESIDUE_PLANES : 1);
+  int32_t *exponents = zeros(each * from.rows * (int64_t)sizeof *exponents);
+  for (int64_t r = 0; r < each * from.rows; r++) exponents[r] = exponent_for(r / each);
   double *device = uploaded(memory, size * (int64_t)sizeof *memory);
-  int32_t *of_rows = uploaded(exponents, wanted.rows * (int64_t)sizeof *exponents);
-  void *panel = on_gpu(dm_residue_panel_bytes(count, wanted.rows, wanted.cols), UNTOUCHED);
-  from.base = device + ((double *)from.base - memory);
-  from.space = DM_DEVICE;
-  const dm_residue_split split = {.to = dm_residue_panel_at(panel, count, wanted.rows, wanted.cols),
-                                  .from = from,
+  int32_t *of_rows = uploaded(exponents, each * from.rows * (int64_t)sizeof *exponents);
+  void *panel = on_gpu(dm_residue_panel_bytes(planes, from.rows, from.cols), UNTOUCHED);
+  dm_view there = from;
+  there.base = device + ((double *)from.base - memory);
+  there.space = DM_DEVICE;
+  const dm_residue_split split = {.to = dm_residue_panel_at(panel, planes, from.rows, from.cols),
+                                  .from = there,
                                   .exponents = of_rows,
                                   .columns = columns};
   cuda_ok(dm_kernels_residue_split(&split));
-  check_split(&split, wanted);
+  check_split(&split, from);
   cuda_ok(cudaFree(device)), cuda_ok(cudaFree(of_rows)), cuda_ok(cudaFree(panel));
   free(memory), free(exponents);
 }
@@ -82,7 +93,7 @@ static void split_real(const split_case *c, int count) {
   for (int64_t r = 0; r < c->rows; r++)
     for (int64_t h = 0; h < c->depth; h++)
       *(double *)dm_view_at(from, r, h) = number_at(r, h, c->depth);
-  split_as(memory, size, from, from, c->columns, count);
+  split_as(memory, size, from, c->columns, count);
 }
 
 TEST(test_residue_split) {
@@ -96,41 +107,39 @@ TEST(test_residue_split) {
       split_real(&cases[c], count);
 }
 
-/* Columns of a complex B: the parts of its elements, and of the elements times i. */
 static void split_complex(const split_case *c, int count) {
   const int64_t size =
       2 * (c->skip + (c->rows - 1) * c->row_stride + (c->depth - 1) * c->col_stride + 1);
-  const int64_t rows = 2 * c->rows, depth = 2 * c->depth;
   double *memory = zeros(size * (int64_t)sizeof *memory);
-  double *real = zeros(rows * depth * (int64_t)sizeof *real);
   const dm_view from = {memory + 2 * c->skip, DM_C128,      DM_HOST, c->rows, c->depth,
                         c->row_stride,        c->col_stride};
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t h = 0; h < depth; h++) {
-      const double number = number_at(r / 2 * 2 + ((r ^ h) & 1), h / 2, depth);
-      ((double *)dm_view_at(from, r / 2, h / 2))[(r ^ h) & 1] = number;
-      real[r * depth + h] = h % 2 == 1 && r % 2 == 0 ? -number : number;
-    }
-  split_as(memory, size, from, dm_view_row_major(real, DM_F64, rows, depth), true, count);
-  free(real);
+  for (int64_t r = 0; r < c->rows; r++)
+    for (int64_t h = 0; h < c->depth; h++)
+      for (int part = 0; part < 2; part++)
+        ((double *)dm_view_at(from, r, h))[part] = number_at(r, 2 * h + part, 2 * c->depth);
+  split_as(memory, size, from, c->columns, count);
 }
 
 TEST(test_residue_split_of_complex) {
   static const split_case cases[] = {
-      {1, 1, 1, 1, 0, true},     {64, 64, 1, 64, 0, true}, {70, 131, 1, 70, 0, true},
-      {65, 129, 1, 75, 1, true}, {33, 5, 1, 33, 0, true},  {21, 130, 140, 1, 0, true},
-      {17, 60, 3, 200, 0, true},
+      {1, 1, 1, 1, 0, true},       {64, 64, 1, 64, 0, true},   {70, 131, 1, 70, 0, true},
+      {65, 129, 1, 75, 1, true},   {33, 5, 1, 33, 0, true},    {21, 130, 140, 1, 0, true},
+      {17, 60, 3, 200, 0, true},   {9, 128, 128, 1, 0, false}, {70, 131, 133, 1, 1, false},
+      {40, 300, 700, 2, 0, false}, {33, 131, 1, 40, 0, false},
   };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
     for (int count = c < 2 ? DM_MODULI_LEAST : 15; count <= DM_MODULI_MOST; count++)
       split_complex(&cases[c], count);
 }
 
-/* Rows of A are passed as parts: a complex matrix would be misread. */
-TEST(test_residue_split_refuses_complex_rows) {
-  const dm_residue_split split = {.to = dm_residue_panel_at(NULL, DM_MODULI_LEAST, 2, 2),
-                                  .from = {NULL, DM_C128, DM_DEVICE, 1, 1, 1, 1}};
-  assert_int_equal(dm_kernels_residue_split(&split), cudaErrorInvalidValue);
+/* Panels have a plane, or three of complex numbers, for each modulus. */
+TEST(test_residue_split_counts_planes) {
+  const dm_residue_split few = {.to = dm_residue_panel_at(NULL, DM_RESIDUE_PLANES + 1, 1, 1),
+                                .from = {NULL, DM_C128, DM_DEVICE, 1, 1, 1, 1}};
+  const dm_residue_split many = {.to = dm_residue_panel_at(NULL, DM_MODULI_MOST + 1, 1, 1),
+                                 .from = {NULL, DM_F64, DM_DEVICE, 1, 1, 1, 1}};
+  assert_int_equal(dm_kernels_residue_split(&few), cudaErrorInvalidValue);
+  assert_int_equal(dm_kernels_residue_split(&many), cudaErrorInvalidValue);
 }
 
 /* ---- products ---- */
@@ -149,18 +158,32 @@ static dm_residue_panel random_panel(int count, int64_t rows, int64_t depth, int
   return dm_residue_panel_at(uploaded(numbers, bytes), count, rows, depth);
 }
 
-static void expect_product(int8_t *c, const product_case *p, const dm_residue_panel *a,
+/* The sum over h of row I of plane X of A times column J of that of B. */
+static int32_t sum_of(const dm_residue_panel *a, const int8_t *of_a, const dm_residue_panel *b,
+                      const int8_t *of_b, int x, int64_t i, int64_t j) {
+  const int8_t *row = of_a + (x * a->plane_rows + i) * a->stride;
+  const int8_t *col = of_b + (x * b->plane_rows + dm_residue_place(j)) * b->stride;
+  int32_t sum = 0;
+  for (int64_t h = 0; h < a->depth; h++) sum += row[h] * col[h];
+  return sum;
+}
+
+static void expect_product(int8_t *c, const product_case *p, int parts, const dm_residue_panel *a,
                            const int8_t *of_a, const dm_residue_panel *b, const int8_t *of_b,
                            bool accumulate) {
-  for (int x = 0; x < a->count; x++)
+  const int planes = parts == 1 ? 1 : DM_RESIDUE_PLANES;
+  for (int x = 0; x < a->count; x += planes)
     for (int64_t i = 0; i < p->m; i++)
       for (int64_t j = 0; j < p->n; j++) {
-        const int8_t *row = of_a + (x * a->plane_rows + i) * a->stride;
-        const int8_t *col = of_b + (x * b->plane_rows + dm_residue_place(j)) * b->stride;
-        int8_t *to = c + i * p->row_stride + x * p->plane + j;
-        int32_t sum = accumulate ? *to : 0;
-        for (int64_t h = 0; h < p->depth; h++) sum += row[h] * col[h];
-        *to = (int8_t)symmetric_residue(sum, dm_moduli_numbers[x]);
+        int8_t *to = c + i * p->row_stride + x / planes * p->plane + parts * j;
+        int32_t sum[DM_RESIDUE_PLANES];
+        for (int plane = 0; plane < planes; plane++)
+          sum[plane] = sum_of(a, of_a, b, of_b, x + plane, i, j);
+        const int32_t part[] = {parts == 1 ? sum[0] : sum[0] - sum[1],
+                                parts == 1 ? 0 : sum[2] - sum[0] - sum[1]};
+        for (int q = 0; q < parts; q++)
+          to[q] = (int8_t)symmetric_residue(part[q] + (accumulate ? to[q] : 0),
+                                            dm_moduli_numbers[x / planes]);
       }
 }
 
@@ -173,9 +196,10 @@ static void check_bytes(const int8_t *got, const int8_t *wanted, const product_c
 }
 
 /* Adds the product of panels A and B to residues at C, or replaces them. */
-static cudaError_t multiply_panels(int8_t *c, int64_t row_stride, int64_t plane, dm_residue_panel a,
-                                   dm_residue_panel b, bool accumulate) {
+static cudaError_t multiply_panels(int8_t *c, int parts, int64_t row_stride, int64_t plane,
+                                   dm_residue_panel a, dm_residue_panel b, bool accumulate) {
   return dm_kernels_residue_product(&(dm_residue_product){.c = c,
+                                                          .parts = parts,
                                                           .row_stride = row_stride,
                                                           .plane = plane,
                                                           .a = a,
@@ -184,15 +208,16 @@ static cudaError_t multiply_panels(int8_t *c, int64_t row_stride, int64_t plane,
                                                           .processors = PROCESSORS});
 }
 
-static void multiply_as(const product_case *p, int count, int offset) {
+static void multiply_as(const product_case *p, int parts, int count, int offset) {
+  const int planes = count * (parts == 1 ? 1 : DM_RESIDUE_PLANES);
   int8_t *of_a, *of_b, *wanted = zeros(p->m * p->row_stride);
-  const dm_residue_panel a = random_panel(count, p->m, p->depth, 1, &of_a);
-  const dm_residue_panel b = random_panel(count, p->n, p->depth, 2, &of_b);
+  const dm_residue_panel a = random_panel(planes, p->m, p->depth, 1, &of_a);
+  const dm_residue_panel b = random_panel(planes, p->n, p->depth, 2, &of_b);
   memset(wanted, UNTOUCHED, (size_t)(p->m * p->row_stride));
   int8_t *c = on_gpu(p->m * p->row_stride + offset, UNTOUCHED);
   for (int time = 0; time < 3; time++) {
-    cuda_ok(multiply_panels(c + offset, p->row_stride, p->plane, a, b, time > 0));
-    expect_product(wanted, p, &a, of_a, &b, of_b, time > 0);
+    cuda_ok(multiply_panels(c + offset, parts, p->row_stride, p->plane, a, b, time > 0));
+    expect_product(wanted, p, parts, &a, of_a, &b, of_b, time > 0);
     int8_t *got = downloaded(c + offset, p->m * p->row_stride);
     check_bytes(got, wanted, p);
     free(got);
@@ -209,12 +234,25 @@ TEST(test_residue_product) {
       {600, 20, 769, 32, 640},
   };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
-    for (int offset = 0; offset < 2; offset++) multiply_as(&cases[c], DM_MODULI_MOST, offset);
+    for (int offset = 0; offset < 2; offset++) multiply_as(&cases[c], 1, DM_MODULI_MOST, offset);
 }
 
 TEST(test_residue_product_of_few_moduli) {
   const product_case p = {140, 210, 300, 224, 20 * 224};
-  for (int count = 1; count < DM_MODULI_MOST; count++) multiply_as(&p, count, 0);
+  for (int count = 1; count < DM_MODULI_MOST; count++) multiply_as(&p, 1, count, 0);
+}
+
+/* Three products of residues; steps along k are fewer than the runs of a tile, or more. */
+TEST(test_residue_product_of_complex) {
+  static const product_case cases[] = {
+      {1, 1, 1, 2, 40},           {256, 192, 1600, 384, 7680}, {257, 193, 130, 400, 8000},
+      {3, 200, 900, 400, 8008},   {129, 64, 127, 128, 2561},   {64, 65, 1537, 130, 2601},
+      {300, 70, 1000, 144, 2880}, {17, 15, 768, 30, 600},      {600, 20, 769, 48, 960},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (int offset = 0; offset < 2; offset++) multiply_as(&cases[c], 2, DM_MODULI_MOST, offset);
+  for (int count = 1; count < DM_MODULI_MOST; count++)
+    multiply_as(&(product_case){140, 210, 300, 432, 20 * 432}, 2, count, 0);
 }
 
 /* The largest sums of int8 over the deepest panel, of both signs. */
@@ -231,8 +269,8 @@ TEST(test_residue_product_does_not_overflow) {
     const int64_t sum = (int64_t)factors[f][0] * factors[f][1] * depth;
     cuda_ok(cudaMemset(of_a, factors[f][0], (size_t)dm_residue_panel_bytes(COUNT, M, depth)));
     cuda_ok(cudaMemset(of_b, factors[f][1], (size_t)dm_residue_panel_bytes(COUNT, N, depth)));
-    cuda_ok(multiply_panels(c, COUNT * PLANE, PLANE, a, b, false));
-    cuda_ok(multiply_panels(c, COUNT * PLANE, PLANE, a, b, true));
+    cuda_ok(multiply_panels(c, 1, COUNT * PLANE, PLANE, a, b, false));
+    cuda_ok(multiply_panels(c, 1, COUNT * PLANE, PLANE, a, b, true));
     int8_t *got = downloaded(c, bytes);
     for (int x = 0; x < COUNT; x++)
       for (int64_t at = 0; at < M * N; at++)
@@ -242,8 +280,45 @@ TEST(test_residue_product_does_not_overflow) {
   }
   a.depth = b.depth = depth + 1;
   a.stride = b.stride = depth + 128;
-  assert_int_equal(multiply_panels(c, COUNT * PLANE, PLANE, a, b, true), cudaErrorInvalidValue);
+  assert_int_equal(multiply_panels(c, 1, COUNT * PLANE, PLANE, a, b, true), cudaErrorInvalidValue);
   cuda_ok(cudaFree(of_a)), cuda_ok(cudaFree(of_b)), cuda_ok(cudaFree(c));
+}
+
+/* Re C of products of opposite sign, and Im C, the sum of three of one sign. */
+TEST(test_residue_product_of_complex_does_not_overflow) {
+  enum { M = 3, N = 5, COUNT = 2, PLANES = COUNT * DM_RESIDUE_PLANES, PLANE = 16 };
+  static const int8_t factors[][PLANES] = {/* planes of A, of B */
+                                           {-128, -128, -128, -128, 127, 127},
+                                           {-128, 127, -128, 127, -128, 127},
+                                           {-128, -128, -128, -128, -128, 127}};
+  const int64_t depth = DM_RESIDUES_DEPTH / DM_RESIDUE_PLANES;
+  const int64_t of_a = dm_residue_panel_bytes(1, M, depth);
+  const int64_t of_b = dm_residue_panel_bytes(1, N, depth);
+  char *on_a = on_gpu(PLANES * of_a, 0), *on_b = on_gpu(PLANES * of_b, 0);
+  int8_t *c = on_gpu(M * COUNT * PLANE, 0);
+  dm_residue_panel a = dm_residue_panel_at(on_a, PLANES, M, depth);
+  dm_residue_panel b = dm_residue_panel_at(on_b, PLANES, N, depth);
+  for (int f = 0; f < 3; f++) {
+    const int8_t *x = factors[f], *y = x + DM_RESIDUE_PLANES;
+    const int p = x[0] * y[0], q = x[1] * y[1], r = x[2] * y[2];
+    for (int plane = 0; plane < PLANES; plane++) {
+      const int part = plane % DM_RESIDUE_PLANES;
+      cuda_ok(cudaMemset(on_a + plane * of_a, x[part], (size_t)of_a));
+      cuda_ok(cudaMemset(on_b + plane * of_b, y[part], (size_t)of_b));
+    }
+    cuda_ok(multiply_panels(c, 2, COUNT * PLANE, PLANE, a, b, false));
+    int8_t *got = downloaded(c, M * COUNT * PLANE);
+    for (int at = 0; at < M * COUNT * 2 * N; at++) {
+      const int row = at / (2 * N), col = at % (2 * N); /* a row of each modulus */
+      const int64_t wanted = depth * (col % 2 == 0 ? p - q : r - p - q);
+      assert_int_equal(got[row * PLANE + col],
+                       symmetric_residue(wanted, dm_moduli_numbers[row % COUNT]));
+    }
+    free(got);
+  }
+  a.depth = b.depth = depth + 1;
+  assert_int_equal(multiply_panels(c, 2, COUNT * PLANE, PLANE, a, b, true), cudaErrorInvalidValue);
+  cuda_ok(cudaFree(on_a)), cuda_ok(cudaFree(on_b)), cuda_ok(cudaFree(c));
 }
 
 /* ---- the finish ---- */

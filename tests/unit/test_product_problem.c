@@ -1,6 +1,7 @@
 /* Problems from A, B and the equation, and all refusals, with their codes. */
 #include "checks.h"
 #include "core/compute.h"
+#include "core/residues.h"
 #include "product/multiply.h"
 
 static dm_dataset dataset(dm_dtype dtype, int64_t rows, int64_t cols) {
@@ -154,6 +155,22 @@ TEST(moduli_of_complex) {
   assert_int_equal(dm_compute_moduli(choice), 18);
   ok(dm_compute_choose(choice, DM_C128, 2048, &row));
   assert_string_equal(row.name, "f64:int8:18");
+}
+
+/* On a GPU they take three real products instead of four, and three planes per modulus. */
+TEST(residues_of_complex_on_gpus) {
+  static const dm_compute_extent of = {
+      .work = DM_C128, .sum = DM_C128, .rows = 100, .cols = 70, .depth = 300, .width = 300};
+  const dm_compute_extent deep = {.work = DM_C128, .rows = 4096, .cols = 4096, .width = 1 << 20};
+  dm_compute_choice choice;
+  dm_compute row;
+  assert_true(dm_compute_parse("f64:int8:15", &choice));
+  ok(dm_compute_choose(choice, DM_C128, 300, &row));
+  assert_true(dm_compute_share(&row, DM_C128) == 0.75);
+  assert_true(dm_compute_share(&row, DM_F64) == 1.0);
+  assert_true(dm_compute_share(dm_compute_by(DM_F64), DM_C128) == 1.0);
+  assert_int_equal(dm_compute_scratch(&row, &of), 3 * 15 * (128 + 128) * 384);
+  assert_int_equal(dm_compute_scratch(&row, &deep), 3 * 15 * 8192LL * (DM_RESIDUES_SPLIT / 2));
 }
 
 /* The row that splits operands is as accurate as f32 with so many real products. */
