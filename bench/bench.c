@@ -7,7 +7,7 @@
 int dm_bench_job(dm_call *call, dm_status prepared, dm_bench_measure *run, void *shared,
                  size_t bytes) {
   dm_gpu_choice gpus = {.ranks = 1};
-  if (!prepared && dm_cli_ramp(call)) prepared = dm_cli_take_stated_gpus(call, &gpus);
+  if (!prepared && dm_cli_speaks(call)) prepared = dm_cli_take_stated_gpus(call, &gpus);
   const dm_work work = {.run = run,
                         .shared = shared,
                         .bytes = bytes,

@@ -175,7 +175,7 @@ int dm_bench_verb_kernels(dm_call *call) {
         call, status,
         &(dm_work){
             .run = bench_kernels, .shared = &wanted, .bytes = sizeof wanted, .reports = true});
-  if (!status && !dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
+  if (!status && !dm_cli_speaks(call)) return 0; /* only one rank under mpirun */
   if (!status) status = dm_cli_open_reports(call);
   if (!status) status = bench_kernels_list(call, wanted.chosen);
   return dm_cli_finish(call, status);

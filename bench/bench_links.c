@@ -386,6 +386,6 @@ static dm_status bench_links(dm_run *run, const dm_call *call, void *shared, dm_
 
 int dm_bench_verb_links(dm_call *call) {
   dm_bench_links wanted = {.sizes = 0};
-  dm_status prepared = dm_cli_ramp(call) ? bench_read_links(call, &wanted) : DM_OK;
+  dm_status prepared = dm_cli_speaks(call) ? bench_read_links(call, &wanted) : DM_OK;
   return dm_bench_job(call, prepared, bench_links, &wanted, sizeof wanted);
 }

@@ -506,6 +506,6 @@ static dm_status bench_multiply(dm_run *run, const dm_call *call, void *shared, 
 
 int dm_bench_verb_multiply(dm_call *call) {
   dm_kernel_sizes sizes = {.count = 0};
-  dm_status prepared = dm_cli_ramp(call) ? find_sizes(call, &sizes) : DM_OK;
+  dm_status prepared = dm_cli_speaks(call) ? find_sizes(call, &sizes) : DM_OK;
   return dm_bench_job(call, prepared, bench_multiply, &sizes, sizeof sizes);
 }

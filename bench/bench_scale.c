@@ -216,6 +216,6 @@ static dm_status bench_scale(dm_run *run, const dm_call *call, void *shared, dm_
 
 int dm_bench_verb_scale(dm_call *call) {
   dm_bench_scale scale = {.count = 0};
-  dm_status prepared = dm_cli_ramp(call) ? find_scale(call, &scale) : DM_OK;
+  dm_status prepared = dm_cli_speaks(call) ? find_scale(call, &scale) : DM_OK;
   return dm_bench_job(call, prepared, bench_scale, &scale, sizeof scale);
 }

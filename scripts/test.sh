@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, and runs the tests.
-# usage: scripts/test.sh          the quick tests: at most two minutes on two idle cores, besides the build
+# usage: scripts/test.sh          the quick tests: a minute and a half on two idle cores, besides the build
 #        scripts/test.sh --all    every test, some again with sanitizers, other builds, and checks of
 #                                 the sources; only endurance runs must be started by hand
 # The last line counts passed, failed and skipped tests; the exit code is 1 if anything failed.

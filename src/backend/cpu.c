@@ -196,7 +196,7 @@ static void cpu_multiply_block(void *context, int64_t block) {
 
 static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view b, bool accumulate,
                                 const dm_cpu_box *box) {
-  const bool in_blocks = cpu->tile > 0 && !dm_cpu_widens(a.dtype);
+  const bool in_blocks = cpu->tile > 0 && !dm_dtype_is_short(a.dtype);
   let_library_use(cpu, cpu->tile > 0 ? 1 : cpu->for_library);
   if (!in_blocks) return dm_cpu_product(c, a, b, accumulate, cpu->tile > 0, &cpu->scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
@@ -298,7 +298,7 @@ static dm_status cpu_square(dm_backend *backend, dm_view c, dm_view a, bool accu
                             .a = a,
                             .b = dm_view_transpose(a),
                             .accumulate = accumulate,
-                            .half = cpu->tile == 0 && !dm_cpu_widens(a.dtype)};
+                            .half = cpu->tile == 0 && !dm_dtype_is_short(a.dtype)};
   return queue(backend, work, done);
 }
 
@@ -449,7 +449,7 @@ static dm_status cpu_multiply(dm_backend *backend, const dm_whole_product *produ
 static dm_status cpu_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds) {
   cpu_backend *cpu = (cpu_backend *)backend;
   dm_dtype work = a.dtype;
-  if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
+  if (dm_dtype_is_short(work))
     return dm_fail(DM_E_USAGE, "CBLAS has no product of %s to compare with", dm_dtype_name(work));
   let_library_use(cpu, cpu->threads);
   double start = dm_now();

@@ -33,9 +33,6 @@ typedef struct dm_cpu_box {
 dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, int64_t cols,
                         int64_t k);
 
-/* Whether CBLAS lacks the type: then slices are converted. */
-bool dm_cpu_widens(dm_dtype work);
-
 /* DM_E_DEVICE: more rows than CBLAS can count. */
 dm_status dm_cpu_fits(dm_view c, dm_view a, dm_view b);
 

@@ -32,10 +32,6 @@ _Static_assert(sizeof(float) * (ROWS_WIDENED * CPU_DEPTH + CPU_DEPTH * CPU_COLUM
 
 static const double piece_flops = 1.6e9; /* per thread: some 20 ms between two polls for messages */
 
-bool dm_cpu_widens(dm_dtype work) {
-  return work == DM_F16 || work == DM_BF16 || work == DM_I8;
-}
-
 static const double cpu_call_flops =
     4e6; /* a call of the library for fewer takes longer than these */
 
@@ -56,14 +52,14 @@ static dm_cpu_box box_of_tiles(int64_t tile, int threads, int64_t k) {
 
 dm_cpu_box dm_cpu_piece(dm_dtype work, int64_t tile, int threads, int64_t rows, int64_t cols,
                         int64_t k) {
-  if (tile > 0 && !dm_cpu_widens(work)) return box_of_tiles(tile, threads, dm_max(1, k));
+  if (tile > 0 && !dm_dtype_is_short(work)) return box_of_tiles(tile, threads, dm_max(1, k));
   if (tile > 0) return (dm_cpu_box){tile, tile, dm_max(1, k), tile, tile};
   dm_cpu_box box = {.rows = ROWS_WIDENED,
                     .cols = dm_max(1, dm_min(cols, CPU_COLUMNS)),
                     .depth = dm_max(1, k),
                     .block_rows = ROWS_WIDENED,
                     .block_cols = CPU_COLUMNS};
-  if (dm_cpu_widens(work)) return box;
+  if (dm_dtype_is_short(work)) return box;
   box.depth = slice_of(rows, cols, k);
   const double each = dm_dtype_is_complex(work) ? 8 : 2;
   double wanted = piece_flops * threads / (each * (double)box.cols * (double)box.depth);
@@ -284,7 +280,7 @@ dm_status dm_cpu_product(dm_view c, dm_view a, dm_view b, bool accumulate, bool 
     if (!accumulate) cpu_zero(c);
     return DM_OK;
   }
-  if (dm_cpu_widens(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
+  if (dm_dtype_is_short(a.dtype)) return product_widened(c, a, b, accumulate, scratch);
   DM_TRY(dm_cpu_fits(c, a, b));
   if (dm_dtype_is_integer(a.dtype) || dm_dtype_size(dm_dtype_real(a.dtype)) < 4)
     return dm_fail(DM_E_BUG, "the cpu backend cannot multiply matrices of %s",
@@ -307,7 +303,7 @@ bool dm_cpu_suits(const dm_whole_product *p) {
                            all.left.leading, all.right.leading, all.leading};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (sizes[i] > INT_MAX) return false;
-  return p->c.space == DM_HOST && p->c.dtype == p->a.dtype && !dm_cpu_widens(p->a.dtype) &&
+  return p->c.space == DM_HOST && p->c.dtype == p->a.dtype && !dm_dtype_is_short(p->a.dtype) &&
          !dm_dtype_is_integer(p->a.dtype) && all.left.op != DM_BLAS_NONE &&
          all.right.op != DM_BLAS_NONE;
 }
@@ -409,7 +405,8 @@ void dm_cpu_multiply_as_real(const dm_whole_product *p, void *room) {
 
 /* ---- the library ---- */
 
-/* CBLAS cannot set threads; each library has its own call, found at run time. */
+/* ---- the library's threads: CBLAS cannot set them; each library has its own call, found at run
+ * time ---- */
 
 typedef void (*set_function)(int);
 

@@ -70,7 +70,7 @@ static dm_status gpu_list_absent(const dm_gpu_list *list, const char *word) {
 
 static dm_status gpu_list_take_number(dm_gpu_list *list, const char *wanted, int64_t number) {
   if (number < 1)
-    return dm_hint(dm_fail(DM_E_USAGE, "'%s' GPUs cannot multiply", wanted),
+    return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a number of GPUs, a list or none", wanted),
                    "none multiplies on the CPU");
   if (list->count == 0)
     return dm_hint(dm_fail(DM_E_DEVICE, "this process sees no GPU"), "%s", hidden_hint);

@@ -239,7 +239,7 @@ dm_status dm_harness_finish(dm_harness *harness, double *seconds) {
   return DM_OK;
 }
 
-/* The harness's check: the correct result, and a kernel's distance from it. */
+/* ---- the correct result, and a kernel's distance from it ---- */
 
 /* Allocates the reference in one piece of memory and copies its row numbers there. */
 static dm_status harness_lay_out(dm_harness *harness, const dm_harness_work *work,

@@ -542,7 +542,7 @@ void dm_freivalds_reset_c(dm_freivalds *check) {
   memset(check->c_squares, 0, m * sizeof(double));
 }
 
-/* The sums of all ranks, and the verdict. */
+/* ---- the sums of all ranks, and the verdict ---- */
 
 static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const double *vector,
                           double *copy, bool wide) {

@@ -24,7 +24,7 @@ static dm_status set_option(dm_call *call, const dm_option *option, const char *
   call->own.given[option - dm_cli_options] = true;
   if (option->own.set) return option->own.set(&option->own, text, &call->own);
   const dm_value *value = dm_cli_value(option);
-  if (dm_cli_ramp(call) || strcmp(option->name, "machine") != 0 || text[0] != '@')
+  if (dm_cli_speaks(call) || strcmp(option->name, "machine") != 0 || text[0] != '@')
     return dm_value_take(value, text, &call->settings);
   call->settings.given[value - dm_values] = true;
   return dm_value_set_text(value, text, &call->settings);
@@ -98,7 +98,7 @@ dm_log dm_cli_log(const dm_call *call) {
   return (dm_log){stderr, dm_cli_level(call), call->rank < 0 ? 0 : call->rank, call->notes};
 }
 
-bool dm_cli_ramp(const dm_call *call) {
+bool dm_cli_speaks(const dm_call *call) {
   return call->rank <= 0;
 }
 
@@ -432,7 +432,7 @@ dm_status dm_cli_arguments(dm_call *call, int argc, char **argv) {
 
 /* ---- environment ---- */
 
-/* DAMIER_* variables: they override defaults; flags override them. */
+/* ---- DAMIER_* variables: they override defaults; flags override them ---- */
 
 extern char **environ;
 
@@ -466,7 +466,7 @@ dm_status dm_cli_environment(dm_call *call) {
   }
   for (int i = 0; i < OF_OTHERS; i++) names[count++] = of_others[i];
   dm_log log = dm_cli_log(call);
-  for (char **line = environ; dm_cli_ramp(call) && *line; line++)
+  for (char **line = environ; dm_cli_speaks(call) && *line; line++)
     if (strncmp(*line, prefix, strlen(prefix)) == 0)
       warn_unknown(&log, *line + strlen(prefix), names, count);
   return DM_OK;

@@ -106,7 +106,7 @@ dm_level dm_cli_level(const dm_call *call);
 dm_log dm_cli_log(const dm_call *call);
 
 /* Whether this process prints and inspects files before MPI is started. */
-bool dm_cli_ramp(const dm_call *call);
+bool dm_cli_speaks(const dm_call *call);
 
 /* Prints an error for the user, from DM_LOG_DETAIL on with its place in the source; RUN is NULL
  * outside MPI. */

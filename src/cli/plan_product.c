@@ -398,6 +398,6 @@ dm_status dm_cli_plan_of(dm_call *call) {
 }
 
 int dm_cli_plan_product(dm_call *call) {
-  if (!dm_cli_ramp(call)) return 0;
+  if (!dm_cli_speaks(call)) return 0;
   return dm_cli_finish(call, dm_cli_plan_of(call));
 }

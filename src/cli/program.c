@@ -110,7 +110,7 @@ static dm_status program_answer(const dm_call *call, bool *answered) {
   const dm_cli_asked *asked = &call->own.asked;
   *answered =
       asked->help || asked->help_all || asked->version || asked->man_page || asked->completion != 0;
-  if (!*answered || !dm_cli_ramp(call)) return DM_OK;
+  if (!*answered || !dm_cli_speaks(call)) return DM_OK;
   if (asked->help || asked->help_all)
     dm_cli_print_help(call->verb, asked->help_all, stdout);
   else if (asked->version)

@@ -23,7 +23,7 @@
 int dm_cli_end(const dm_call *call, dm_status status) {
   if (!status) return 0;
   int code = (int)status->code;
-  if (dm_cli_ramp(call))
+  if (dm_cli_speaks(call))
     dm_cli_print_error(status, NULL, dm_cli_level(call), stderr);
   else
     sleep(1); /* launchers kill the job at the first exit: let the rank that prints exit first */
@@ -78,13 +78,17 @@ static _Noreturn void end_unprepared(int number) {
 }
 
 /* Requests a clean stop; a second SIGINT ends at once. mpirun turns SIGINT into SIGTERM and kills
- * soon afterwards. */
+ * soon afterwards. SIGUSR1, which leaves time, replaces no signal that does not. */
 static void note_signal(int number) {
   static volatile sig_atomic_t interrupted;
   const int error = errno;
   if (prepares && getpid() == session_listener) end_unprepared(number);
   const bool again = number == SIGINT && interrupted, first = !session_arrived && number != SIGUSR1;
-  session_arrived = number;
+  int none = 0;
+  if (number == SIGUSR1)
+    atomic_compare_exchange_strong(&session_arrived, &none, number);
+  else
+    session_arrived = number;
   if (number == SIGINT) interrupted = 1;
   if (getpid() == session_listener && (again ? speaks_of_end : first && speaks))
     announce(number, again);
@@ -109,7 +113,7 @@ void dm_cli_catch_signals(const dm_call *call) {
   session_listener = getpid();
   session_begin = isatty(STDERR_FILENO) ? "\n" : "";
   resumes = (call->verb->bit & DM_VERBS_PRODUCT) != 0;
-  speaks_of_end = dm_cli_ramp(call);
+  speaks_of_end = dm_cli_speaks(call);
   prepares = true;
   speaks = speaks_of_end && dm_cli_level(call) >= DM_LOG_WARNING;
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

@@ -109,7 +109,7 @@ static dm_status clean_operand(clean_work *w, const char *operand) {
 int dm_cli_clean(dm_call *call) {
   clean_work w = {.call = call};
   dm_status status = DM_OK;
-  if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
+  if (!dm_cli_speaks(call)) return 0; /* only one rank under mpirun */
   if (call->operand_count == 0) status = clean_folder(&w, ".");
   for (int i = 0; i < call->operand_count && !status; i++)
     status = clean_operand(&w, call->operands[i]);

@@ -40,7 +40,7 @@ int dm_cli_compare(dm_call *call) {
   job->rtol = call->own.rtol;
   job->atol = call->own.atol;
   job->equal_nan = call->own.equal_nan;
-  if (dm_cli_ramp(call)) prepared = compare_inspect(call, job);
+  if (dm_cli_speaks(call)) prepared = compare_inspect(call, job);
   dm_dataset *const datasets[] = {&job->a, &job->b};
   const int code = dm_cli_run_job(call, prepared,
                                   &(dm_work){.run = compare_work,

@@ -25,7 +25,7 @@ static int components(dm_call *call, bool svd) {
   if (status) return dm_cli_finish(call, status);
   const dm_log log = dm_cli_log(call);
   dm_status prepared = DM_OK;
-  if (dm_cli_ramp(call))
+  if (dm_cli_speaks(call))
     prepared = dm_request_inspect_components(&call->settings, &log, call->operands[0],
                                              dm_cli_given(call, "output"), f);
   dm_dataset *const datasets[] = {&f->a, &f->b};
@@ -84,7 +84,7 @@ int dm_cli_verify_components(dm_call *call) {
   if (prepared) return dm_cli_finish(call, prepared);
   const dm_log log = dm_cli_log(call);
   f->settings = call->settings;
-  if (dm_cli_ramp(call))
+  if (dm_cli_speaks(call))
     prepared =
         dm_request_verify_components(&f->settings, &log, call->operands, &f->files, &f->stored);
   dm_dataset *const datasets[] = {&f->files.a, &f->files.b, &f->stored.components,

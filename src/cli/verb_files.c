@@ -76,7 +76,7 @@ int dm_cli_generate(dm_call *call) {
   dm_generate g = {.rows = 0};
   dm_status status = read_settings(call, &g), prepared = DM_OK;
   if (status) return dm_cli_finish(call, status);
-  if (dm_cli_ramp(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL, NULL);
+  if (dm_cli_speaks(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL, NULL);
   return dm_cli_run_job(call, prepared,
                         &(dm_work){.run = generate, .shared = &g, .bytes = sizeof g});
 }
@@ -99,7 +99,7 @@ static dm_status verb_files_describe(const dm_call *call, const char *operand) {
 }
 
 int dm_cli_info(dm_call *call) {
-  if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
+  if (!dm_cli_speaks(call)) return 0; /* only one rank under mpirun */
   dm_status opened = dm_cli_open_reports(call);
   if (opened || call->operand_count == 0)
     return dm_cli_finish(call, opened ? opened : verb_files_describe(call, NULL));
@@ -132,7 +132,7 @@ int dm_cli_verify(dm_call *call) {
   const dm_log log = dm_cli_log(call);
   dm_status prepared = dm_buffer_table(1, &v);
   if (prepared) return dm_cli_finish(call, prepared);
-  if (dm_cli_ramp(call))
+  if (dm_cli_speaks(call))
     prepared = is_quick(call) ? dm_request_verify_alone(&call->settings, &log, call->operands[0], v)
                               : dm_request_verify(&call->settings, &log, call->operands, v);
   dm_tile_record *tiles = v->tiles; /* V gets overwritten with rank 0's */

@@ -71,7 +71,7 @@ static bool may_use_gpu(const dm_call *call) {
 }
 
 static dm_status take_gpus(dm_call *call, const dm_product_files *f, dm_gpu_choice *gpus) {
-  if (!dm_cli_ramp(call)) return DM_OK;
+  if (!dm_cli_speaks(call)) return DM_OK;
   dm_problem problem;
   DM_TRY(dm_request_problem(&call->settings, f, &problem));
   problem.verify = call->settings.verify;
@@ -128,7 +128,7 @@ int dm_cli_multiply(dm_call *call) {
   if (!status) status = verb_multiply_check(call, f);
   if (status) return dm_cli_finish(call, status);
   dm_status prepared = DM_OK;
-  if (dm_cli_ramp(call)) prepared = inspect_product(call, f);
+  if (dm_cli_speaks(call)) prepared = inspect_product(call, f);
   if (!prepared) verb_multiply_tell_copy(call, f);
   dm_gpu_choice gpus = {.ranks = 1};
   if (!prepared && !call->own.dry_run && !f->done) prepared = take_gpus(call, f, &gpus);

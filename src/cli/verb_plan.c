@@ -51,6 +51,6 @@ int dm_cli_plan(dm_call *call) {
       strcmp(first, "gram") == 0 || strcmp(first, "cov") == 0 || strcmp(first, "cor") == 0;
   if (strcmp(first, "pca") == 0 || strcmp(first, "svd") == 0) return dm_cli_plan_components(call);
   if (dm_cli_is_reduced(call)) return plan_reduced(call, of_itself ? first : "");
-  if (!dm_cli_ramp(call)) return 0; /* only one rank under mpirun */
+  if (!dm_cli_speaks(call)) return 0; /* only one rank under mpirun */
   return dm_cli_finish(call, of_itself ? plan_itself(call, first) : dm_cli_plan_of(call));
 }

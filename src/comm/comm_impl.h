@@ -28,7 +28,7 @@ typedef enum dm_purpose { DM_BARRIER, DM_BROADCAST, DM_GATHER, DM_COMBINE, DM_SP
 typedef struct dm_collective {
   dm_purpose purpose;
   int size;       /* bytes of each rank; of DM_COMBINE, values */
-  int what;       /* root, or dm_fold */
+  int what;       /* root, or dm_comm_fold */
   const void *in; /* DM_BROADCAST, DM_COMBINE: the same memory as OUT */
   void *out;
 } dm_collective;

@@ -48,7 +48,7 @@ int64_t dm_memory_own_peak(void);
 /* Whether the byte at MEMORY can be read by this process; that of a GPU cannot. */
 bool dm_memory_is_readable(const void *memory);
 
-/* Faults in the pages of a mapping before they are used. */
+/* ---- pages ---- */
 
 /* Populates all pages from BASE, a page boundary, on all cores that this process may use; WRITE:
  * for writing. Returns 0, or the errno that would otherwise become a signal later; EINVAL: Linux is

@@ -121,8 +121,6 @@ dm_operand dm_compute_operand(const dm_compute *row, dm_dtype work);
 /* The type of sums of products of WORK in its plain row. */
 dm_dtype dm_compute_sum(dm_dtype work);
 
-/* How the CPU multiplies in a compute mode with a FINISH. */
-
 /* Exponents of the powers of two that scale the rows and columns of a part of C, if the mode has
  * moduli; stored with the operands. */
 typedef struct dm_exponents {
@@ -145,7 +143,7 @@ typedef struct dm_compute_calls {
   void (*join)(void *context, const dm_view *c, const dm_view *more);
 } dm_compute_calls;
 
-/* Parses --compute and chooses the row of the table of modes. */
+/* ---- --compute, and the row of the table of modes that it chooses ---- */
 
 /* Values of --compute: "auto", "f64", ..., NULL at the end. */
 extern const char *const dm_compute_names[];

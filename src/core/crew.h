@@ -17,7 +17,7 @@ void dm_crew_free(dm_crew *crew); /* NULL is allowed */
 void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void *context,
                  int64_t pieces);
 
-/* Runs the same function on several threads and joins them. */
+/* ---- the same function on several threads, which are joined ---- */
 
 /* Calls WORK(CONTEXT) on THREADS threads at once, including the caller; returns when all are done.
  * Returns the number of threads: at least one, fewer than THREADS if the system refuses more. */

@@ -1,5 +1,4 @@
-/* distance: what an element of C is, of two lines: a function of the sum of the squares of their
- * differences. */
+/* distance: of two lines, as a function of the sum of the squares of their differences. */
 #ifndef DM_CORE_DISTANCE_H
 #define DM_CORE_DISTANCE_H
 

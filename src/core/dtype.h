@@ -37,11 +37,13 @@ bool dm_dtype_is_known(dm_dtype dtype);
 /* False if NAME is not a type that can be multiplied or written; *dtype is then unchanged. */
 bool dm_dtype_parse(const char *name, dm_dtype *dtype);
 
-/* Bytes of one element. */
-int64_t dm_dtype_size(dm_dtype dtype);
-
+int64_t dm_dtype_size(dm_dtype dtype); /* bytes of one element */
 bool dm_dtype_is_complex(dm_dtype dtype);
 bool dm_dtype_is_integer(dm_dtype dtype);
+bool dm_dtype_is_signed(dm_dtype dtype); /* an integer that may be negative */
+
+/* Of types that are multiplied: whether it is shorter than those of BLAS, so that CPUs widen it. */
+bool dm_dtype_is_short(dm_dtype dtype);
 
 /* Whether DTYPE holds every value of FROM exactly: complex types hold real numbers. */
 bool dm_dtype_holds(dm_dtype dtype, dm_dtype from);
@@ -53,12 +55,10 @@ double dm_dtype_roundoff(dm_dtype dtype);
 /* Smallest positive number, which is the spacing of subnormal numbers; 0 for integers. */
 double dm_dtype_smallest(dm_dtype dtype);
 
-/* Largest finite magnitude. */
-double dm_dtype_largest(dm_dtype dtype);
+double dm_dtype_largest(dm_dtype dtype); /* finite magnitude */
 
 /* The widest type of DTYPE's kind: f64, c128, or i32 for integers. */
 dm_dtype dm_dtype_widest(dm_dtype dtype);
-
 /* The type of a complex type's parts; a real type itself. */
 dm_dtype dm_dtype_real(dm_dtype dtype);
 

@@ -76,7 +76,7 @@ dm_status dm_status_first(dm_status first, dm_status second);
 
 void dm_status_free(dm_status status);
 
-/* Suggests the name that was probably meant. */
+/* ---- names that were probably meant ---- */
 
 /* The index of the name in NAMES[0 .. COUNT) with the smallest edit distance to NAME; if none is
  * close enough, of the first that NAME abbreviates, or -1. */
@@ -89,7 +89,7 @@ dm_status dm_suggest(dm_status status, const char *name, const char *const *name
  * texts that are too long are far apart. */
 int dm_distance(const char *a, const char *b);
 
-/* Lets long work report progress to its caller and ask whether to continue. */
+/* ---- long work reports progress to its caller and asks whether to continue ---- */
 
 typedef struct dm_keepalive {
   dm_status (*beat)(void *context); /* an error ends the work and is returned */

@@ -40,9 +40,8 @@ char *dm_format_rate(double bytes_per_second, char text[32]);
 /* "64.7 TFLOP/s", "51.2 GFLOP/s". */
 char *dm_format_flops(double flops_per_second, char text[32]);
 
-/* Lets the calling thread read and write numbers as C does ("0.5"), whatever locale
- * its program has set ("0,5"). Messages of the system are in English meanwhile. */
-
+/* Lets the calling thread read and write numbers as C does ("0.5"), whatever locale its
+ * program has set ("0,5"). Messages of the system are in English meanwhile. */
 typedef struct dm_plain_numbers {
   locale_t plain, before;
 } dm_plain_numbers;

@@ -57,7 +57,7 @@ dm_status dm_codec_frame(const void *data, int64_t bytes, int level, void *out, 
 /* The names of this build's codecs: "deflate (libdeflate), bitshuffle, zstd". */
 const char *dm_codec_names(void);
 
-/* ---- byte shuffle (HDF5's own filter), and undoes the filter that gathers the first bits of
+/* ---- byte shuffle (HDF5's own filter); and undoing bitshuffle, which gathers the first bits of
  * many elements, then the second ones, and so on, in blocks that may be packed by another codec
  * ---- */
 

@@ -58,7 +58,7 @@ static bool value_long(const char *text, bool is_signed, uint64_t *bits) {
 
 static bool value_whole(const json_t *value, dm_dtype type, unsigned char *element) {
   const int64_t size = dm_dtype_size(type);
-  const bool is_signed = type == DM_I8 || type == DM_I16 || type == DM_I32 || type == DM_I64;
+  const bool is_signed = dm_dtype_is_signed(type);
   const int spare = 64 - 8 * (int)size;
   int64_t number = 0;
   uint64_t bits;

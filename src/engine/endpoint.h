@@ -8,8 +8,7 @@
 #include "core/view.h"
 #include "engine/rank_state.h"
 
-/* ---- sources: datasets (dataset_source.h), the caller's memory (memory_source.h), or generated
- * ----
+/* ---- sources: datasets (dataset_source.h), memory (memory_source.h), or generated ----
  *
  * A and B have a source each; both may have the same state. The caller owns STATE and everything it
  * refers to. Functions marked so may be NULL. A matrix whose source has read_b and pass may stay in
@@ -32,7 +31,7 @@ typedef struct dm_source_ops {
   dm_status (*pass)(void *state, dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
                     void *context);
   bool (*has_lines)(const void *state, const dm_rank_state *local, dm_matrix matrix);
-  /* An upper bound of the magnitudes in an i8 matrix loaded so far. */
+  /* An upper bound of the magnitudes of integers loaded so far. */
   double (*largest)(const void *state, dm_matrix matrix);
   /* Replaces the keepalive of long reads. */
   void (*set_keepalive)(void *state, const dm_keepalive *keepalive); /* may be NULL */
@@ -43,7 +42,7 @@ typedef struct dm_source {
   void *state;
 } dm_source;
 
-/* Op(A) and op(B), generated directly in the shares. */
+/* ---- op(A) and op(B), generated directly in the shares ---- */
 
 typedef struct dm_generated_source {
   dm_generator generators[2]; /* generators of op(A) and op(B) */

@@ -15,11 +15,11 @@ typedef enum dm_divide { DM_NO_DIVISION, DM_DIVIDE_BY_N, DM_DIVIDE_BY_N_LESS_1 }
  * fweights). */
 typedef enum dm_weights_are { DM_RELIABILITIES, DM_FREQUENCIES } dm_weights_are;
 
-/* The parameters of the equation. */
 /* How GPUs sum products of 16 bits: as their units do, or in pieces whose sums are added in f32
  * (dm_compute.piece). */
 typedef enum dm_accumulate { DM_ACCUMULATE_FAST, DM_ACCUMULATE_F32 } dm_accumulate;
 
+/* The parameters of the equation. */
 typedef struct dm_equation {
   dm_op op_a, op_b;
   double alpha[2], beta[2]; /* real, imaginary */

@@ -54,7 +54,7 @@ dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alph
  * SUMS (NULL: none). */
 dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums);
 
-/* The predicted times of a plan, in a record. */
+/* ---- the predicted times of a plan, in a record ---- */
 
 /* Seconds of each phase (forecast.*_s) and the resource of MACHINE that bounds it (bound.*); only
  * for machine-readable records. */

@@ -41,7 +41,7 @@ dm_status dm_share_sums_show(dm_share_sums *sums, dm_rank_state *local, dm_matri
  * all ranks, that changed since loading. */
 dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64_t changed[2]);
 
-/* Checksums accumulated in device memory (dm_backend_checksum). */
+/* ---- checksums accumulated in device memory (dm_backend_checksum) ---- */
 
 /* Copies COUNT sums from HOST to DEVICE. */
 dm_status dm_device_sums_set(dm_backend *backend, uint64_t *device, uint64_t *host, int64_t count);

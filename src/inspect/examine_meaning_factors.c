@@ -15,7 +15,7 @@ dm_status dm_meaning_other_sign(dm_examined *e, const dm_convention *row, const 
   dm_meaning *m = &e->find->meaning;
   const dm_dtype type = e->find->dtype;
   (void)row;
-  m->other_sign = type == DM_I8 || type == DM_I16 || type == DM_I32 || type == DM_I64;
+  m->other_sign = dm_dtype_is_signed(type);
   if (!m->other_sign) return DM_OK;
   m->active = true;
   m->type = dm_meaning_number(m, type);
@@ -298,7 +298,7 @@ static dm_status meaning_stored_range(const dm_examined *e, double range[2]) {
   dm_number list[DM_MISSING_VALUES];
   const dm_dtype type = e->find->dtype;
   const int bits = 8 * (int)dm_dtype_size(type);
-  const bool is_signed = type == DM_I8 || type == DM_I16 || type == DM_I32 || type == DM_I64;
+  const bool is_signed = dm_dtype_is_signed(type);
   int count;
   DM_TRY(dm_attribute_numbers(e->at, e->set, "valid_range", list, &count));
   range[0] = is_signed ? -ldexp(1.0, bits - 1) : 0.0;

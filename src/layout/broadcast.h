@@ -28,9 +28,10 @@ typedef struct dm_strips {
   bool own;   /* a rank's strips are of the columns that it needs or has; else all ranks */
   int groups; /* go through the same strips, in turn of these groups of columns */
   dm_range *group;
-  int64_t count;   /* strips of each rank */
-  int64_t slices;  /* of each group */
-  int64_t *bounds; /* slices + 1, counted from the first column of a group, or (IMAGES) the last */
+  int64_t count;  /* strips of each rank */
+  int64_t slices; /* of each group */
+  int64_t
+      *bounds; /* slices + 1, counted from the first column of a group, or (MIRRORED) the last */
   int64_t most_cols; /* of a strip that travels */
 } dm_strips;
 
@@ -102,7 +103,7 @@ typedef struct dm_broadcast {
 void dm_broadcast_move(dm_broadcast *broadcast, const dm_whole_product *whole);
 
 /* Collective; WHOLE has this rank's parts. Strips have WIDTHS, of the two above. It needs *bytes
- * from the start of SPACE, which is opened later; both must outlive TRAVEL, as must MATRIX. Not
+ * from the start of SPACE, which is opened later; both must outlive BROADCAST, as must MATRIX. Not
  * *fits: the ranks' parts cannot be multiplied so. Close also frees what a failed open left. */
 dm_status dm_broadcast_open(dm_workspace *space, dm_backend *backend, const dm_run *run,
                             const dm_distributed matrix[3], const dm_whole_product *whole,
@@ -113,7 +114,8 @@ dm_status dm_broadcast_open(dm_workspace *space, dm_backend *backend, const dm_r
 bool dm_broadcast_is_suited(const dm_broadcast *broadcast);
 void dm_broadcast_close(dm_broadcast *broadcast);
 
-/* Whether every rank has whole rows of C (or columns: then C^T has whole rows in TRAVEL's product).
+/* Whether every rank has whole rows of C (or columns: then C^T has whole rows in BROADCAST's
+ * product).
  */
 bool dm_broadcast_has_rows(const dm_broadcast *broadcast);
 

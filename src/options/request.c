@@ -340,7 +340,7 @@ void dm_request_add_alike(dm_alike *alike, const dm_settings *settings) {
   }
 }
 
-/* Describes what a location names: a matrix, or the contents of a file. */
+/* ---- what a location names: a matrix, or the contents of a file ---- */
 
 /* Describes the matrix AT. */
 static dm_status request_describe(const dm_settings *s, const dm_log *log, const dm_location *at,

@@ -277,8 +277,8 @@ const char *dm_memory_part_name(dm_memory_part part) {
   return part < DM_MEMORY_PARTS ? names[part] : "none";
 }
 
-/* Memory used besides a rank's own buffers: by readers, the backend, the verification and the
- * process. */
+/* ---- memory used besides a rank's own buffers: by readers, the backend, the verification and the
+ * process ---- */
 
 enum {
   PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS at start */
@@ -407,7 +407,7 @@ static void list_converted(const rank_extent *e, dm_buffers *list) {
   if (plan->gpu)
     bytes = dm_plus(bytes, dm_plus(dm_times(a, buffers_copied(e->rows, e->width, e->work)),
                                    dm_times(b, buffers_copied(e->width, e->cols, e->work))));
-  else if (work == DM_F16 || work == DM_BF16 || work == DM_I8)
+  else if (dm_dtype_is_short(work))
     bytes = dm_plus(bytes, DM_BUFFER_WIDENED_BYTES);
   if (bytes > 0)
     buffers_put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);

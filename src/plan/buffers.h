@@ -162,7 +162,7 @@ static inline dm_space dm_where_space(dm_where where) {
  * piece of the widest panel in the first tile, which is the largest. */
 int64_t dm_plan_share_slot(const dm_plan *plan, dm_matrix matrix, dm_coords at);
 
-/* Sizes of buffers that other modules allocate; those assert them. */
+/* ---- sizes of buffers that other modules allocate; those assert them ---- */
 
 enum {
   DM_BUFFER_READ_BYTES = 64 << 20,    /* a reader's piece, or half of the chunks kept */
@@ -213,8 +213,7 @@ static inline int64_t dm_chunks_memory(int64_t chunk, int64_t bytes) {
   return kept > 0 ? dm_plus(kept, dm_times(2, chunk)) : 0;
 }
 
-/* Memory of the rank that needs most, summed from its buffers by
- * purpose. */
+/* ---- memory of the rank that needs most, summed from its buffers by purpose ---- */
 
 /* Bytes. Sizes beyond 64 bits are INT64_MAX, which fits nowhere. */
 typedef struct dm_memory_need {

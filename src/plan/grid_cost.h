@@ -28,7 +28,8 @@ double dm_plan_crossing(const dm_plan *plan, const dm_machine *machine);
 /* The fraction of its rate at which a product of a rows x width and a width x cols panel runs. */
 double dm_product_efficiency(double rows, double cols, double width, bool gpu);
 
-/* The cost in seconds that ranks plans, and grids not completed to plans yet. */
+/* ---- the cost in seconds, by which plans are compared, and grids not completed to plans yet ----
+ * */
 
 /* The price of a plan: its predicted total, a small part of the time of each phase even if it is
  * hidden, and a surcharge for reading files again: file rates are the least certain, and files are

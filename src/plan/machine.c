@@ -95,7 +95,6 @@ double dm_operand_rate(const dm_operand_rates *rates, dm_operand operand) {
 
 static void state_flops(dm_machine *machine, const dm_operand_rates *rates) {
   for (int i = 0; i < DM_OPERANDS; i++) machine->flops[i] = dm_operand_rate(rates, i);
-  machine->flops[DM_I32] = rates->f64;
 }
 
 /* Measured with H200 in one process: driver, context and kernels take 0.16 s, 0.28 s if the GPU was
@@ -166,7 +165,7 @@ int64_t dm_machine_device_memory(const char *name) {
   return machine_find(name)->gib << 30;
 }
 
-/* Parses machines from words, like hwloc's synthetic topologies. */
+/* ---- machines stated in words, like hwloc's synthetic topologies ---- */
 
 enum { LONGEST_WORD = 127, MACHINE_MOST = 1 << 24 };
 

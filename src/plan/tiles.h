@@ -49,7 +49,6 @@ double dm_plan_read_words(const dm_plan *plan, dm_matrix matrix);
 /* The tiles of C that a run computes, in order; the others are complete from an earlier run,
  * or known to be right. It is separate from the plan (plan->todo), which is broadcast before the
  * list is known; all ranks have the same list. */
-
 typedef struct dm_todo {
   int64_t count;
   int64_t *tiles; /* ascending */

@@ -16,7 +16,7 @@ typedef struct dm_volume {
  * RANKS_PER_NODE consecutive ranks. */
 dm_volume dm_plan_volume(const dm_plan *plan, int ranks_per_node);
 
-/* Lower bounds, for any algorithm, of the elements that a rank receives. */
+/* ---- lower bounds, for any algorithm, of the elements that a rank receives ---- */
 
 /* Elements that at least one of RANKS ranks must receive if A, B and C are distributed evenly: the
  * larger of the tight memory-independent bound of Al Daas, Ballard, Grigori, Kumar, Rouse 2022

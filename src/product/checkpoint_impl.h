@@ -83,7 +83,7 @@ void dm_trust_list_others(dm_checkpoint *checkpoint);
 /* Collective: compares the recorded tiles with the part file and drops those that differ. */
 dm_status dm_trust_recorded(dm_checkpoint *checkpoint);
 
-/* What must be equal for a run to resume another. */
+/* ---- what must be equal for a run to resume another ---- */
 
 /* The problem, the equation and the inputs (size, time, a sample of the bytes); known before
  * planning. Reads the input files. */

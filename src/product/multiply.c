@@ -306,7 +306,7 @@ static dm_status sums_known(const dm_job *j, const dm_problem *p) {
 static dm_status whole_is_on_host(const dm_job *j) {
   if (!dm_problem_is_whole(&j->problem) || !j->setup.plan.gpu) return DM_OK;
   dm_status status = dm_hint(
-      dm_fail(DM_E_USAGE, "GPUs do not multiply integers to %s", dm_dtype_name(j->problem.c)),
+      dm_fail(DM_E_USAGE, "GPUs do not make an integer C of type %s", dm_dtype_name(j->problem.c)),
       "--backend cpu does");
   status->agreed = true;
   return status;

@@ -60,7 +60,8 @@ void dm_verify_join_rows(dm_verdict *verdict, const dm_verdict *found);
 dm_status dm_verify_doubts(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                            uint8_t *wrong, dm_verdict *verdict);
 
-/* Passes a matrix, in a file or in memory, once, in runs of rows. Private to verify. */
+/* ---- passing a matrix, in a file or in memory, once, in runs of rows (verify_stream.c); private
+ * to verify ---- */
 
 /* Passes this rank's share of VERIFY's MATRIX (DM_A, DM_B: op(X), rounded as the equation says;
  * DM_C, DM_OLD) to TAKE as elements of WORK. */

@@ -53,7 +53,7 @@ static dm_status pairwise_check_counts(const pairwise *p) {
   dm_status status = dm_journal_inspect_complete(&at, p->m, p->n, &complete);
   dm_status_free(status);
   if (complete) return DM_OK; /* of the run that this one resumes */
-  return dm_hint(dm_fail(DM_E_USAGE, "%s exists, where the counts of variants go", at.file),
+  return dm_hint(dm_fail(DM_E_USAGE, "%s is in the way of the file of counts", at.file),
                  "--force replaces it; or give another -o");
 }
 

@@ -68,7 +68,7 @@ static inline float dm_reduce_below(double limit) {
   return (double)near > limit ? nextafterf(near, -INFINITY) : near;
 }
 
-/* Whether element I of PIECE is left out, and its line and its index there. */
+/* The line of element I of PIECE, and its index there. */
 static inline int64_t dm_piece_line(const dm_piece *p, int64_t i) {
   return p->across ? p->line + i : p->line;
 }

@@ -297,7 +297,7 @@ void dm_run_record_launch(const dm_run *run, dm_record *record) {
                  DM_SHOWN_SECONDS, before);
 }
 
-/* A part of a run: its first ranks, whole nodes before others. */
+/* ---- a part of a run: its first ranks, whole nodes before others ---- */
 
 typedef struct run_standing {
   int64_t node, rank; /* the node's number is the lowest of its ranks */

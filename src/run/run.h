@@ -54,9 +54,8 @@ struct dm_run {
   dm_gpu_facts *facts;    /* of its GPU, for records; NULL: not asked for */
   dm_kept_memory kept;    /* of the last product on CPUs, for the next */
   bool has_used_gpu;
-  /* With ENDS, set by a program that calls AT_END, if that is set, just before it exits, also when
-   * this rank ends all: what would let the same command begin anew, or what other ranks may still
-   * need. A kill before that must not be taken for one in mid-run. */
+  /* ENDS: the program promises to call AT_END last, even when this rank ends the job. AT_END, if
+   * set, removes what tells the same command that C is complete, or what other ranks may open. */
   bool ends;
   dm_status (*at_end)(void *what);
   void *what;

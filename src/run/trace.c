@@ -142,7 +142,7 @@ void dm_trace_drop(dm_trace *trace, const dm_comm *world, const char *path) {
   if (dm_comm_rank(world) == 0 && trace->made) unlink(path);
 }
 
-/* Writes the file of a trace. Rank 0 holds the spans of one rank at a time. */
+/* ---- the file of a trace; rank 0 holds the spans of one rank at a time ---- */
 
 enum { TRACE_ROUNDS = 8, TRACE_LANES = DM_TRACE_WINDOW, TAG_CLOCK = 1, TAG_SPANS = 2 };
 

@@ -23,7 +23,7 @@ dm_status dm_shared_memory_open(const dm_comm *group, int64_t bytes, dm_shared_m
 /* Local: others keep their mapping. MEMORY may never have been opened. */
 void dm_shared_memory_close(dm_shared_memory *memory);
 
-/* Counters in the shared memory of a node's ranks. */
+/* ---- counters in the shared memory of a node's ranks ---- */
 
 enum { DM_PAGE_COUNTERS = 16 }; /* per rank: a cache line and its neighbour */
 

@@ -52,7 +52,7 @@ def refusals(bed):
             (("--gpus", "GPU-"), 2, "the UUIDs of several GPUs begin with GPU-", {}),
             (("--gpus", "1,0,1"), 2, "GPU 1 is named twice", {}),
             (("--gpus", "GPU-1,1"), 2, "GPU 1 is named twice", {}),
-            (("--gpus", "0"), 2, "'0' GPUs cannot multiply", {}),
+            (("--gpus", "0"), 2, "'0' is not a number of GPUs, a list or none", {}),
             (("--gpus", "two"), 2, "'two' is not a GPU", {}),
             (("--gpus", "2", "--backend", "cpu"), 2, "--gpus 2 and --backend cpu cannot be combined", {}),
             (("--gpus", "none", "--backend", "cuda"), 2, "--gpus none and --backend cuda", {})):

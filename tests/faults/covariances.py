@@ -121,7 +121,7 @@ def resumed_relationship(name, bed):
     expect(left == {f"{name}.h5", f"{name}_counts.h5"}, f"{name}: left {left}")
     output.path().unlink()
     code, err, _ = output.run()
-    expect(code == 2 and "_counts.h5 exists, where the counts of variants go" in err, f"{name}: exit {code}\n{err}")
+    expect(code == 2 and "_counts.h5 is in the way of the file of counts" in err, f"{name}: exit {code}\n{err}")
 
 
 def named_pairs(case, bed):

@@ -41,6 +41,14 @@ kill -USR1 $!
 wait $!
 echo "exit $?"
 cat errors
+# SIGUSR1, which leaves time, takes nothing back of SIGTERM, which does not.
+damier multiply A.h5 A.h5 -o C.h5 --panel 64 -q 2>errors &
+begun C.h5.part
+kill -TERM $!
+kill -USR1 $!
+wait $!
+echo "exit $?"
+cat errors
 # A slow machine may have finished a tile by then, and would keep it.
 try ranks 2 damier multiply A.h5 A.h5 -o C.h5 --panel 64 --no-checkpoint --time-limit 1s -q
 ls C.h5* 2>/dev/null
