@@ -36,7 +36,6 @@ template <int OF> __device__ __forceinline__ bool is_first_lane() {
 }
 
 template <int OF> __global__ void __launch_bounds__(JUDGES) weigh(dm_judge_work k) {
-  __shared__ dm_columns_found of[JUDGES];
   dm_columns_found found = {};
   for (int64_t j = first_number<OF>(); j < k.cols; j += next_number<OF>()) {
     if (k.exact) {
@@ -52,8 +51,8 @@ template <int OF> __global__ void __launch_bounds__(JUDGES) weigh(dm_judge_work 
     if (k.width == 2) k.w[j * 2 + 1] = 0.0;
     k.sizes_w[j] = fabs(w);
   }
-  join_threads(of, found, dm_columns_join);
-  if (threadIdx.x == 0) k.columns[blockIdx.x] = of[0];
+  found = join_threads(found, dm_columns_join);
+  if (threadIdx.x == 0) k.columns[blockIdx.x] = found;
 }
 
 /* Returns the square of the size. */
@@ -77,13 +76,12 @@ template <int OF> __device__ double take_one(const dm_judge_work &k, int64_t i) 
 }
 
 template <int OF> __global__ void __launch_bounds__(JUDGES) take_t(dm_judge_work k) {
-  __shared__ double of[JUDGES];
   double square = 0.0;
   for (int64_t i = first_number<OF>(); i < k.depth; i += next_number<OF>())
     square += take_one<OF>(k, i);
   if (k.step == 1) return;
-  join_threads(of, square, [](double *sum, const double *more) { *sum += *more; });
-  if (threadIdx.x == 0) atomicAdd(&k.columns->spread, of[0]);
+  square = join_threads(square, [](double *sum, const double *more) { *sum += *more; });
+  if (threadIdx.x == 0) atomicAdd(&k.columns->spread, square);
 }
 
 template <int OF>
@@ -121,21 +119,16 @@ template <int OF> __device__ dm_rows_found compare_exactly(const dm_judge_work &
 
 template <int OF>
 __global__ void __launch_bounds__(JUDGES) judge(dm_judge_work k, int64_t column_parts) {
-  __shared__ dm_columns_found columns[JUDGES];
-  __shared__ dm_rows_found of[JUDGES];
-  join_blocks(columns, k.columns, column_parts, dm_columns_found{}, dm_columns_join, columns);
-  __syncthreads();
+  const dm_columns_found columns =
+      join_blocks(k.columns, column_parts, dm_columns_found{}, dm_columns_join);
   dm_rows_found found = nothing_found();
   for (int64_t i = first_number<OF>(); i < k.rows; i += next_number<OF>()) {
-    dm_rows_found one = k.exact ? compare_exactly<OF>(k, i) : compare<OF>(k, i, columns[0]);
+    dm_rows_found one = k.exact ? compare_exactly<OF>(k, i) : compare<OF>(k, i, columns);
     one.squares = total<OF, double>(k.c.norms, i, k.rows, k.c.parts);
     if (is_first_lane<OF>()) dm_rows_join(&found, &one);
   }
-  join_threads(of, found, dm_rows_join);
-  if (threadIdx.x == 0) k.found[blockIdx.x] = of[0];
-  if (!is_last_block(k.turn)) return;
-  join_blocks(of, k.found, gridDim.x, nothing_found(), dm_rows_join, &k.judged->rows);
-  if (threadIdx.x == 0) k.judged->columns = columns[0];
+  if (blockIdx.x == 0 && threadIdx.x == 0) k.judged->columns = columns;
+  tell(k, nullptr, join_threads(found, dm_rows_join));
 }
 
 int64_t lanes_for(int64_t parts) {

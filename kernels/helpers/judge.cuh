@@ -3,6 +3,8 @@
 #ifndef DM_KERNELS_JUDGE_CUH
 #define DM_KERNELS_JUDGE_CUH
 
+#include <string.h>
+
 #include "kernels/helpers/number.cuh"
 #include "kernels/verify_kernels.h"
 
@@ -71,16 +73,37 @@ static __device__ dm_rows_found found_exactly(uint64_t z, uint64_t expected, int
   return {residual, residual, 0.0, good ? -1 : i, 1, 0, {}};
 }
 
-/* JOIN adds all threads' values; the sum of all is OF[0]. */
+/* V of the lane at DISTANCE, word by word. */
+template <class Found>
+static __device__ __forceinline__ Found found_of_lane(const Found &v, int distance) {
+  constexpr int WORDS = sizeof(Found) / 4;
+  static_assert(sizeof(Found) % 4 == 0, "words");
+  uint32_t words[WORDS];
+  memcpy(words, &v, sizeof words);
+#pragma unroll
+  for (int w = 0; w < WORDS; w++) words[w] = __shfl_xor_sync(~0u, words[w], distance);
+  Found other;
+  memcpy(&other, words, sizeof other);
+  return other;
+}
+
+/* What all threads of the block found, in each of them; JOIN adds one to another. */
 template <class Found, class Join>
-static __device__ __forceinline__ void join_threads(Found (&of)[JUDGES], const Found &found,
-                                                    Join join) {
-  of[threadIdx.x] = found;
-  for (int half = JUDGES / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if ((int)threadIdx.x < half) join(&of[threadIdx.x], &of[threadIdx.x + half]);
+static __device__ __forceinline__ Found join_threads(Found found, Join join) {
+  constexpr int LANES = 32, WARPS = JUDGES / LANES;
+  __shared__ Found of_warps[WARPS];
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    const Found more = found_of_lane(found, distance);
+    join(&found, &more);
   }
+  __syncthreads(); /* after an earlier use */
+  if (threadIdx.x % LANES == 0) of_warps[threadIdx.x / LANES] = found;
   __syncthreads();
+  Found all = of_warps[0];
+#pragma unroll
+  for (int w = 1; w < WARPS; w++) join(&all, &of_warps[w]);
+  return all;
 }
 
 /* After all threads of a block have written what it found: whether it is the last block to do so,
@@ -98,15 +121,27 @@ static __device__ __forceinline__ bool is_last_block(unsigned *turn) {
   return last;
 }
 
-/* Joins the blocks' findings in their order: *found becomes that of all. */
+/* What all blocks found. */
 template <class Found, class Join>
-static __device__ __forceinline__ void join_blocks(Found (&of)[JUDGES], const Found *blocks,
-                                                   int64_t count, const Found &nothing, Join join,
-                                                   Found *found) {
+static __device__ __forceinline__ Found join_blocks(const Found *blocks, int64_t count,
+                                                    const Found &nothing, Join join) {
   Found own = nothing;
   for (int64_t i = threadIdx.x; i < count; i += JUDGES) join(&own, &blocks[i]);
-  join_threads(of, own, join);
-  if (threadIdx.x == 0) *found = of[0];
+  return join_threads(own, join);
+}
+
+/* A block's findings: the last block to come writes those of all to K.judged. */
+static __device__ __forceinline__ void tell(const dm_judge_work &k, const dm_columns_found *columns,
+                                            const dm_rows_found &rows) {
+  if (threadIdx.x == 0) k.found[blockIdx.x] = rows;
+  if (threadIdx.x == 0 && columns) k.columns[blockIdx.x] = *columns;
+  if (!is_last_block(k.turn)) return;
+  const dm_rows_found all = join_blocks(k.found, gridDim.x, nothing_found(), dm_rows_join);
+  if (threadIdx.x == 0) k.judged->rows = all;
+  if (!columns) return;
+  const dm_columns_found of_all =
+      join_blocks(k.columns, gridDim.x, dm_columns_found{}, dm_columns_join);
+  if (threadIdx.x == 0) k.judged->columns = of_all;
 }
 
 #endif

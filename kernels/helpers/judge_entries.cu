@@ -5,10 +5,10 @@
 
 namespace {
 
-constexpr int LANES = 32, WARPS = JUDGES / LANES;
+constexpr int LANES = 32;
 constexpr int CHUNK_BYTES = 34 << 10; /* of rows in shared memory */
 constexpr int ROWS = 64;              /* compared at once */
-constexpr int BLOCKS_PER_PROCESSOR = 4;
+constexpr int BLOCKS_PER_PROCESSOR = 3;
 
 /* The smallest power of two that is not below COUNT, at most MOST. */
 __device__ __forceinline__ int power_of(int count, int most) {
@@ -31,23 +31,29 @@ __device__ Part<Element> part_of(const dm_view &m, int64_t entry, int64_t entrie
           (int)m.cols, m.row_stride, m.col_stride};
 }
 
-/* Brings COUNT rows from FIRST on, widened, to ROWS, whose strides are odd. */
+/* Brings COUNT rows from FIRST on, widened, to ROWS, whose strides are odd.  Each thread has
+ * several loads under way at once. */
 template <class Wide, class Element>
 __device__ __forceinline__ void bring(Wide *rows, const Part<Element> &m, int first, int count) {
-  const int stride = m.cols | 1;
   const bool by_rows = m.col_stride == 1;
-  const int width = power_of(by_rows ? m.cols : count, LANES);
-  const int across = threadIdx.x % width, down = threadIdx.x / width, step = JUDGES / width;
+  const int64_t next_line = by_rows ? m.row_stride : m.col_stride;
+  const int64_t next = by_rows ? m.col_stride : m.row_stride;
+  const int stride = m.cols | 1, to_line = by_rows ? stride : 1, to_next = by_rows ? 1 : stride;
+  const int lines = by_rows ? count : m.cols, length = by_rows ? m.cols : count;
+  const int width = power_of(length, LANES), step = JUDGES / width;
+  constexpr int AT_ONCE = sizeof(Element) > 8 ? 4 : 8;
   const Element *p = m.base + first * m.row_stride;
-  if (by_rows) {
-    for (int i = down; i < count; i += step)
-      for (int j = across; j < m.cols; j += width)
-        rows[i * stride + j] = widen<Wide>(p[i * m.row_stride + j]);
-  } else {
-    for (int j = down; j < m.cols; j += step)
-      for (int i = across; i < count; i += width)
-        rows[i * stride + j] = widen<Wide>(p[i * m.row_stride + j * m.col_stride]);
-  }
+  for (int x = threadIdx.x % width; x < length; x += width)
+    for (int line = threadIdx.x / width; line < lines; line += AT_ONCE * step) {
+      Element found[AT_ONCE];
+#pragma unroll
+      for (int l = 0; l < AT_ONCE; l++)
+        if (line + l * step < lines) found[l] = p[(line + l * step) * next_line + x * next];
+#pragma unroll
+      for (int l = 0; l < AT_ONCE; l++)
+        if (line + l * step < lines)
+          rows[(line + l * step) * to_line + x * to_next] = widen<Wide>(found[l]);
+    }
 }
 
 /* Calls USE(first, count, rows) for some rows of M after others, in shared memory.  THERE: all are,
@@ -204,24 +210,6 @@ __device__ dm_rows_found compare(const dm_judge_work &k, const RowSums<int64_t> 
   return found_exactly((uint64_t)z.sum, alpha * (uint64_t)y.sum, i);
 }
 
-/* What all threads found in an entry's columns. */
-__device__ __forceinline__ dm_columns_found join_columns(dm_columns_found own) {
-  __shared__ dm_columns_found of_warps[WARPS];
-  for (int distance = LANES / 2; distance > 0; distance /= 2) {
-    dm_columns_found more = {};
-    more.squares = of_lane(own.squares, distance);
-    more.column = of_lane(own.column, distance);
-    more.left_out = of_lane(own.left_out, distance);
-    more.strained = __shfl_xor_sync(~0u, own.strained, distance);
-    dm_columns_join(&own, &more);
-  }
-  if (threadIdx.x % LANES == 0) of_warps[threadIdx.x / LANES] = own;
-  __syncthreads();
-  dm_columns_found all = {};
-  for (const dm_columns_found &found : of_warps) dm_columns_join(&all, &found);
-  return all;
-}
-
 template <class Element>
 __device__ Part<Element> rows_of(const Part<Element> &m, int first, int count) {
   return {m.base + first * m.row_stride, count, m.cols, m.row_stride, m.col_stride};
@@ -241,7 +229,7 @@ __device__ dm_columns_found prepare_entry(const dm_judge_work &k, const Part<Ele
       own.strained |= strained;
     });
   });
-  return join_columns(own);
+  return join_threads(own, dm_columns_join);
 }
 
 /* Rows of A and C, which are in shared memory one after the other: their sums wait there, too. */
@@ -267,16 +255,10 @@ __device__ void judge_rows(const dm_judge_work &k, const Part<In> &a, const Part
 }
 
 template <class In, class Out, class Wide>
-__global__ void __launch_bounds__(JUDGES)
+__global__ void __launch_bounds__(JUDGES, BLOCKS_PER_PROCESSOR)
     judge_entries(dm_judge_work k, dm_view a, dm_view b, dm_view c, int64_t entries) {
   extern __shared__ double memory[];
   __shared__ Vectors<Wide> vectors;
-  union Joined {
-    dm_rows_found rows[JUDGES];
-    dm_columns_found columns[JUDGES];
-  };
-  static_assert(sizeof(Joined) <= CHUNK_BYTES, "findings of all threads take the rows' place");
-  Joined *joined = reinterpret_cast<Joined *>(memory);
   Wide *room = reinterpret_cast<Wide *>(memory);
   dm_columns_found columns = {};
   dm_rows_found rows = nothing_found();
@@ -284,7 +266,7 @@ __global__ void __launch_bounds__(JUDGES)
     const Part<In> of_a = part_of<In>(a, e, entries), of_b = part_of<In>(b, e, entries);
     const Part<Out> of_c = part_of<Out>(c, e, entries);
     const dm_columns_found found = prepare_entry(k, of_b, room, &vectors);
-    if (threadIdx.x == 0) dm_columns_join(&columns, &found);
+    dm_columns_join(&columns, &found);
     for (int first = 0; first < of_a.rows; first += ROWS) {
       const int count = of_a.rows - first < ROWS ? of_a.rows - first : ROWS;
       judge_rows(k, rows_of(of_a, first, count), rows_of(of_c, first, count), e * of_a.rows + first,
@@ -292,16 +274,7 @@ __global__ void __launch_bounds__(JUDGES)
     }
     __syncthreads(); /* before the next entry's vectors */
   }
-  join_threads(joined->columns, columns, dm_columns_join);
-  if (threadIdx.x == 0) k.columns[blockIdx.x] = joined->columns[0];
-  __syncthreads();
-  join_threads(joined->rows, rows, dm_rows_join);
-  if (threadIdx.x == 0) k.found[blockIdx.x] = joined->rows[0];
-  if (!is_last_block(k.turn)) return;
-  join_blocks(joined->columns, k.columns, gridDim.x, dm_columns_found{}, dm_columns_join,
-              &k.judged->columns);
-  __syncthreads();
-  join_blocks(joined->rows, k.found, gridDim.x, nothing_found(), dm_rows_join, &k.judged->rows);
+  tell(k, &columns, join_threads(rows, dm_rows_join));
 }
 
 template <class In, class Out>

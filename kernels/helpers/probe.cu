@@ -165,12 +165,14 @@ template <class Element> __device__ __forceinline__ uint32_t odd_in(uint32_t wor
   return (word & 0x7fff7fff) + Packed<Element>::LEAST;
 }
 
-/* Adds a run of columns of ROWS rows; X and SIZES are multiplied by 2^(SCALE - PACKED_REST). */
+/* Adds a run of columns of ROWS rows, and changes X and SIZE. */
 template <class Element, int ROWS, int LENGTH>
 __device__ __forceinline__ void add_packed(const Run<Element, true> (&run)[ROWS], const Mask &mask,
-                                           const double (&x)[LENGTH], const double (&size)[LENGTH],
+                                           double (&x)[LENGTH], double (&size)[LENGTH],
                                            RowSums<double> (&sum)[ROWS], bool norms) {
   const double up = power_of_two(Packed<Element>::SCALE - PACKED_REST);
+#pragma unroll
+  for (int v = 0; v < LENGTH; v++) x[v] *= up, size[v] *= up;
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
     uint32_t words[4];

@@ -13,6 +13,9 @@ from . import _library as lib
 from ._device import current_stream
 
 
+_BRIEF = 2.0**28  # operations, with more than k of each element: a millisecond of a CPU
+
+
 def _kind(array: Any) -> tuple[Any, ...] | None:
     """Equal for arrays that the library takes alike, wherever their elements are; None: not known to be."""
     if array is None:
@@ -20,9 +23,9 @@ def _kind(array: Any) -> tuple[Any, ...] | None:
     if type(array) is np.ndarray:
         return array.dtype, array.shape, array.strides, array.flags.writeable, array.flags.aligned
     torch = sys.modules.get("torch")
-    if torch is None or type(array) is not torch.Tensor or not array.is_cuda or array.requires_grad:
+    if torch is None or type(array) is not torch.Tensor or not array.is_cuda or array.requires_grad or array.layout is not torch.strided:
         return None
-    return array.dtype, array.shape, array.stride(), array.device, array.layout, array.is_conj(), array.is_neg()
+    return array.dtype, array.shape, array.stride(), array.device, array.is_conj(), array.is_neg()
 
 
 def _address(array: Any) -> int:
@@ -42,6 +45,8 @@ class Alike:
 
     def __init__(self, given: list[Any], result: Any, stated: list[lib.CMatrix], batch: int = 1) -> None:
         self.batch = batch
+        a, _, c = stated
+        self.is_brief = 2.0 * c.rows * c.cols * max(a.rows, a.cols) < _BRIEF
         self._kinds = _kinds(*given, result) and _kinds(*given)
         self.stated = stated
         if self._kinds is not None:

@@ -175,6 +175,15 @@ class Context(Handle):
         result = None if alike is None else alike.take(a, b, out)
         return None if alike is None or result is None else (result, alike)
 
+    def _again(self, function: Any, result: Any, alike: Alike) -> Any:
+        """RESULT of the call that ALIKE was, with other arrays."""
+        self._entries, self._is_brief = alike.batch, alike.is_brief
+        try:
+            self._call_on_arrays(function, *alike.stated)
+        finally:
+            self._entries, self._is_brief = 1, False
+        return result
+
     def _begin(self, product: tuple[Any, ...], given: list[Any], alike: Any = None, problem: Exception | None = None) -> bool:
         """Before anything else of a call with arrays; collective: whether all ranks have ALIKE.  All ranks must call for the same
         PRODUCT, and have the same of GIVEN in files."""
@@ -198,6 +207,9 @@ class Context(Handle):
     @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`, without gradients; collective."""
+        alike = self._take_alike(("matmul",), a, b, out) if c is None and self.comm is None else None
+        if alike is not None:  # before anything else, which takes longer than a small product
+            return self._again(lib.library.damier_multiply, *alike)
         if self.comm is None:
             a, b = (self._found(x, name, True) if location_of(x) is not None else x for x, name in ((a, "a"), (b, "b")))
         lines = of_lines(a, b, out, c, self._ops) if self.comm is None and not self._reduces else None
@@ -206,12 +218,7 @@ class Context(Handle):
         (a, b, out, c), refused = _without_gradients(a, b, out, c)
         alike = None if c is not None or refused else self._take_alike(("matmul",), a, b, out)
         if self._begin(("matmul", c is None), [a, b], alike, refused) and alike is not None:
-            self._entries = alike[1].batch
-            try:
-                self._call_on_arrays(lib.library.damier_multiply, *alike[1].stated)
-            finally:
-                self._entries = 1
-            return alike[0]
+            return self._again(lib.library.damier_multiply, *alike)
         a, b = self._found(a, "a"), self._found(b, "b")
         if any(len(_shape_of(x)) > 2 for x in (a, b)):
             return self._as_given(self._batch(a, b, out, c), out, a, b)
@@ -387,8 +394,7 @@ class Context(Handle):
             return function(context, x, of_rows, c, error)
 
         if self._begin((product, of_rows), [x], alike, problem) and alike is not None:
-            self._call_on_arrays(call, *alike[1].stated)
-            return alike[0]
+            return self._again(call, *alike)
         operand = self._operand(x, "x", floats=product != "gram")
         self._agree([operand])
         if operand.whole and self._same_types and self._type is None and product == "gram":

@@ -78,6 +78,7 @@ class Handle:
         self._handle = ctypes.c_void_p()
         self._vectors: set[str] = set()  # options with numbers in memory
         self._entries = self._entries_set = 1  # matrices of an operand in the next call; as the library has it
+        self._is_brief = False  # the next call takes less than a few milliseconds: Python handles signals after it
         self._interrupted = False
         self._raised: BaseException | None = None
         self.process = os.getpid()
@@ -208,6 +209,8 @@ class Handle:
 
     def _interruptible(self, function: Any, *arguments: Any) -> int:
         """Ctrl-C sets a flag that the progress function checks, so that the library's calls end cleanly."""
+        if self._is_brief:
+            return int(function(*arguments))
         main = threading.current_thread() is threading.main_thread()
         if not main or _signal.getsignal(_SIGINT) is not signal.default_int_handler:
             return int(function(*arguments))

@@ -297,7 +297,7 @@ enum {
   CUDA_ENTRY_ELEMENTS = 1 << 14
 }; /* of A, B and C: one block reads them in a few microseconds */
 
-static bool has_small_entries(const cuda_checking *c) {
+static bool cuda_has_small_entries(const cuda_checking *c) {
   const dm_judge_work *k = &c->work;
   const int64_t rows = k->rows / dm_max(1, c->whole->entries);
   return !c->ranks && !k->factors.reads_c && !c->product->multiplied && k->cols <= DM_ENTRY_MOST &&
@@ -383,7 +383,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
   if (!status) status = need_judged(gpu);
   c.work.turn = gpu->turn;
   c.work.judged = gpu->judged;
-  if (!status && has_small_entries(&c)) {
+  if (!status && cuda_has_small_entries(&c)) {
     status = cuda_multiply_small(&c, found, &settled);
     if (settled) return DM_OK;
     again.multiplied = true;

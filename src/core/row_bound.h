@@ -149,7 +149,7 @@ static inline DM_HOST_DEVICE void dm_row_bias_add(dm_row_bias *sum, const dm_row
 
 /* ---- on a GPU, where all rows of a group are compared at once ---- */
 
-enum { DM_JUDGED_PARTS = 1024 }; /* blocks of rows or columns, at most */
+enum { DM_JUDGED_PARTS = 512 }; /* blocks of rows or columns, at most */
 
 /* What columns have in common, once they are weighted. */
 typedef struct dm_columns_found {

@@ -43,11 +43,21 @@ static small_product make(dm_backend *gpu, const small_case *of, uint64_t *state
   return p;
 }
 
+/* The elements of VIEW by rows, of PARTS f64 each, in memory that the caller frees. */
+static double *numbers_of(dm_view view, int64_t parts) {
+  double *all = malloc((size_t)(view.rows * view.cols * parts) * sizeof *all);
+  assert_non_null(all);
+  for (int64_t i = 0; i < view.rows; i++)
+    for (int64_t j = 0; j < view.cols; j++)
+      dm_load_wide(all + (i * view.cols + j) * parts, dm_view_at(view, i, j), view.dtype, 1, 1);
+  return all;
+}
+
 /* C = 2 A B, on the host, where sums of f64 are rounded once. */
 static void multiply_all(dm_backend *gpu, const small_product *p) {
   const bool complex = dm_dtype_is_complex(p->a.host.dtype);
   const int64_t w = complex ? 2 : 1;
-  double *a = widened(p->a.host), *b = widened(p->b.host), c[2];
+  double *a = numbers_of(p->a.host, w), *b = numbers_of(p->b.host, w), c[2];
   for (int64_t i = 0; i < p->entries * p->m; i++)
     for (int64_t j = 0; j < p->n; j++) {
       c[0] = c[1] = 0.0;
