@@ -217,7 +217,8 @@ dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, 
               .all_rows = dataset->rows,
               .band = dataset_input_band_of(dataset)};
   DM_TRY(dm_reader_open(dataset, how->as, &s.reader));
-  dataset_input_cut(&s, dataset->rows, dataset->cols, DATASET_INPUT_STRIP);
+  dataset_input_cut(&s, dataset->rows, dataset->cols,
+                    how->strip > 0 ? dm_min(how->strip, DATASET_INPUT_STRIP) : DATASET_INPUT_STRIP);
   dm_reader_keepalive(s.reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   dm_status status =

@@ -49,6 +49,7 @@ typedef struct dm_reading {
   dm_op op;
   dm_dtype as, work;
   int threads;               /* of this rank; negative: as many as help */
+  int64_t strip;             /* bytes of a part in memory, of which there are two; 0: many */
   int groups;                /* no part has rows of two of so many groups (dm_split); 0: it may */
   dm_missing_found *missing; /* gets the missing values that are met; or NULL */
   int64_t *unpacked;         /* the chunks that were unpacked are added to it; or NULL */

@@ -310,7 +310,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
           ? engine->process_bytes
           : dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
                                    dm_kept_bytes(&run->kept));
-  int64_t values[6] = {
+  int64_t values[7] = {
       process -
           dm_setup_share(engine->memory_host, (double)dm_memory_available() / run->local_ranks),
       gpu ? -dm_setup_share(engine->memory_device, (double)device->memory_free / device->sharing)
@@ -318,12 +318,13 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
       dm_comm_size(run->near),
       gpu ? device->sharing : 1,
       process,
-      !device->own_kernels};
-  DM_TRY(dm_comm_max_i64(run->world, values, 6));
+      !device->own_kernels,
+      engine->memory_host > 0 && !dm_plan_all_in_files(problem) ? engine->beside : 0};
+  DM_TRY(dm_comm_max_i64(run->world, values, 7));
   machine->own_kernels = gpu && !values[5];
   machine->process_bytes = values[4];
   /* Processes differ: the least that is left beside one, and the largest. */
-  machine->host_bytes = values[4] - values[0];
+  machine->host_bytes = dm_max(1, values[4] - values[0] - values[6]);
   machine->device_bytes = -values[1];
   machine->ranks_per_node = (int)values[2];
   if ((machine->device_links || !gpu) && rates->between > 0)

@@ -40,6 +40,7 @@ typedef struct dm_engine {
   dm_write_way write_by;
   int64_t memory_host, memory_device; /* bytes per rank; 0: this rank's share of the node */
   int64_t process_bytes;              /* memory of the process at start; 0: its present memory */
+  int64_t beside; /* of it, what counts against MEMORY_HOST although matrices are in memory */
   bool require_gpu_per_rank;
   int pretend_nodes; /* nodes that each computer counts as; 0 or 1: one */
   bool once; /* a single product, after which the process ends: "auto" considers the time for

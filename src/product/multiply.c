@@ -54,6 +54,8 @@ static dm_status open_output(dm_job *j) {
   return DM_OK;
 }
 
+enum { STRIPS_OF_MEMORY = 32 }; /* two of them, beside what the plan has counted */
+
 static dm_status files_of(const dm_job *j, dm_verify *verify) {
   const dm_multiply *m = j->multiply;
   *verify = (dm_verify){.a = m->a,
@@ -64,6 +66,7 @@ static dm_status files_of(const dm_job *j, dm_verify *verify) {
                         .from_gpu = j->setup.plan.gpu,
                         .norm = -1.0,
                         .io_threads = m->engine.io_threads,
+                        .strip = dm_max(1 << 20, j->setup.machine.host_bytes / STRIPS_OF_MEMORY),
                         .seed = m->seed,
                         .draw = j->repair->round};
   for (int x = 0; x < 4; x++)

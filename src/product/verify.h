@@ -22,6 +22,7 @@ typedef struct dm_verify {
   char claims[160];   /* options that C's attributes state but that are not used, or "" */
   double norm;        /* of C when it was written; negative: unknown */
   int io_threads;
+  int64_t strip;         /* as in dm_reading */
   bool allow_unchecked;  /* verifying only part of C is no error */
   dm_check_seed seed;    /* of the random vectors, if stated, and ... */
   int draw;              /* ... the number of the next one (dm_freivalds_repeat) */

@@ -151,7 +151,8 @@ dm_status dm_verify_stream_part(dm_run *run, const dm_verify *v, int matrix, con
                                                  : v->equation.op_b,
                           .as = is_c ? DM_DTYPE_NONE : v->equation.type,
                           .work = work,
-                          .threads = v->io_threads};
+                          .threads = v->io_threads,
+                          .strip = v->strip};
   if (v->memory[matrix])
     return stream_memory(run, sets[matrix], v->memory[matrix], part, &how, take, context);
   return stream_file(run, sets[matrix], verify_extent_of(sets[matrix], how.op, v, part), part, &how,

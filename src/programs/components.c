@@ -246,31 +246,27 @@ static void components_start_clock(dm_components_state *c) {
 }
 
 /* The largest eigenvectors of G, in P. */
-static dm_status components_solve_gram(dm_components_state *c, double *g) {
+static dm_status components_solve_gram(dm_components_state *c) {
   DM_FREED double *values = NULL;
   double trace = 0.0;
-  for (int64_t i = 0; i < c->small; i++) trace += g[i * c->small + i];
+  for (int64_t i = 0; i < c->small; i++) trace += c->g[i * c->small + i];
   if (!isfinite(trace))
     return dm_hint(dm_fail(DM_E_INPUT, "X holds NaN or Inf, or its squares overflow"),
                    "--missing mean replaces missing values; --type f64 has a larger range");
   c->squares = trace;
   DM_TRY(dm_buffer_table(c->small, &values));
-  return dm_dense_eigen(c->small, g, c->width, values, c->p);
+  dm_status status = dm_dense_eigen(c->small, c->g, c->width, values, c->p);
+  dm_components_close_gram(c);
+  return status;
 }
 
 static dm_status components_begin_with_gram(dm_components_state *c) {
-  DM_FREED double *g = NULL;
   const double started = dm_now();
-  dm_status status = c->run->rank == 0
-                         ? dm_buffer_alloc(c->small * c->small * (int64_t)sizeof *g, (void **)&g)
-                         : DM_OK;
-  DM_TRY(dm_comm_agree(c->run->world, status));
-  DM_TRY(dm_components_gram(c, g));
-  c->done += (double)c->tall * (double)c->small * (double)c->small;
-  dm_progress_show(&c->progress, (dm_standing){.done = c->done / c->all});
+  DM_TRY(dm_components_open_gram(c));
+  DM_TRY(dm_components_gram(c));
   c->gram_s = dm_now() - started;
   dm_run_phase(c->run, "eigenvectors", DM_SYNC_PATIENCE);
-  return dm_comm_agree(c->run->world, c->run->rank == 0 ? components_solve_gram(c, g) : DM_OK);
+  return dm_comm_agree(c->run->world, c->run->rank == 0 ? components_solve_gram(c) : DM_OK);
 }
 
 static dm_status components_begin_with_random(dm_components_state *c) {
@@ -333,7 +329,7 @@ dm_status dm_components_open(dm_components_state *c) {
   DM_TRY(dm_basis_open(c));
   int64_t bytes = 0;
   DM_TRY(dm_comm_agree(c->run->world, dm_components_room(c, &bytes)));
-  c->multiply->engine.process_bytes = c->process + bytes;
+  c->multiply->engine.process_bytes = c->multiply->engine.beside = c->process + bytes;
   dm_dense_threads(c->multiply->engine.wishes.reproducible ? 1 : c->run->cores.threads);
   dm_log_line(&c->run->log, DM_LOG_DETAIL, "%lld strips of X, of %lld of its %lld lines",
               (long long)dm_ceil_div(c->tall, c->step), (long long)c->step, (long long)c->tall);
@@ -394,6 +390,7 @@ void dm_components_close(dm_components_state *c) {
   free(c->p);
   free(c->z);
   free(c->pairs);
+  free(c->g);
   free(c->rounded);
   free(c->y);
   free(c->x);

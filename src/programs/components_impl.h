@@ -43,6 +43,7 @@ typedef struct dm_components_state {
   /* Rank 0: the vectors of a pass as f64 and in WORK's type, G times them, and the products of all
    * pairs of op(X) times them. */
   double *p, *z, *pairs;
+  double *g; /* G, of the lines before ROW; NULL where no method needs it, and once it is solved */
   void *rounded;
   void *copy; /* X in host memory; NULL: it is read where it is */
   void *y;    /* every rank: its rows of op(X) times them */
@@ -52,7 +53,7 @@ typedef struct dm_components_state {
   bool loaded;
   int64_t passes;
   int64_t count; /* vectors of the pass that goes on; 0: the search has not begun, or ends */
-  int64_t row;   /* of op(X), from which on it goes on */
+  int64_t row;   /* of op(X), from which on it, or G, goes on */
   bool proving;  /* it is the last one, of the vectors found */
   dm_state state;
   bool recorded;         /* a file has the search, as it was */
@@ -80,8 +81,10 @@ void dm_components_close(dm_components_state *c);
 /* Allocates what this rank needs for strips of X; *bytes of it. */
 dm_status dm_components_room(dm_components_state *c, int64_t *bytes);
 
-/* Collective: G, SMALL x SMALL, into G of rank 0. */
-dm_status dm_components_gram(dm_components_state *c, double *g);
+/* Collective: room for G, and G, from ROW on. */
+dm_status dm_components_open_gram(dm_components_state *c);
+dm_status dm_components_gram(dm_components_state *c);
+void dm_components_close_gram(dm_components_state *c);
 
 /* Collective: multiplies COUNT vectors P of rank 0, which are rounded to WORK first, with op(X) and
  * with its transpose, from ROW on: completes Z and PAIRS. */
@@ -122,7 +125,7 @@ double dm_basis_largest_residual(const dm_components_state *c);
 /* Collective, after the basis is opened: takes what an earlier run left; COUNT tells. */
 dm_status dm_components_resume(dm_components_state *c);
 
-/* Collective, before or in a pass: writes all if it is time, or NOW. */
+/* Collective, before or in a pass, or between parts of G: writes all if it is time, or NOW. */
 dm_status dm_components_record(dm_components_state *c, bool now);
 
 /* ---- the result (components_result.c) ---- */

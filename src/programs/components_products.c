@@ -159,14 +159,18 @@ typedef struct components_part {
   components_factor factor;
 } components_part;
 
-static dm_status components_open_part(dm_components_state *c, dm_range range, components_part *p) {
+static dm_status components_cut_part(const dm_components_state *c, dm_range range,
+                                     components_part *p) {
   const dm_lines lines = c->op == DM_OP_N ? DM_ROW_LINES : DM_COLUMN_LINES;
   p->cut = (dm_cut){.made = false};
-  if (!c->x) {
-    DM_TRY(dm_comm_agree(c->run->world, dm_cut_lines(&c->multiply->a, lines, range, &p->cut)));
-    p->factor = components_x(&p->cut.dataset, c->op);
-    return DM_OK;
-  }
+  DM_TRY(dm_comm_agree(c->run->world, dm_cut_lines(&c->multiply->a, lines, range, &p->cut)));
+  p->factor = components_x(&p->cut.dataset, c->op);
+  return DM_OK;
+}
+
+static dm_status components_open_part(dm_components_state *c, dm_range range, components_part *p) {
+  if (!c->x) return components_cut_part(c, range, p);
+  p->cut = (dm_cut){.made = false};
   if (!c->loaded) DM_TRY(components_load(c, range));
   c->loaded = dm_range_size(range) == c->tall;
   p->factor = (components_factor){.memory = components_strip_memory(c, range), .op = c->op};
@@ -192,16 +196,81 @@ dm_status dm_components_room(dm_components_state *c, int64_t *bytes) {
   return dm_buffer_alloc(x_bytes, &c->x);
 }
 
-dm_status dm_components_gram(dm_components_state *c, double *g) {
+/* ---- products of all pairs ---- */
+
+static void components_add(int64_t numbers, const double *from, double *to) {
+  for (int64_t i = 0; i < numbers; i++) to[i] += from[i];
+}
+
+/* Lines of op(X) whose products are added to G at once: so many strips, or, as each part costs as
+ * much as G has elements, many more lines than that. */
+static int64_t components_part_lines(const dm_components_state *c) {
+  enum { PART_STRIPS = 32, PART_LINES = 16 };
+  const int64_t strips = dm_max(PART_STRIPS, dm_ceil_div(dm_times(PART_LINES, c->small), c->step));
+  return dm_min(c->tall, dm_times(strips, c->step));
+}
+
+/* All of X may be in memory; other parts are multiplied where they are. */
+static dm_status components_multiply_part(dm_components_state *c, dm_range range, double *g) {
   const dm_memory_matrix out = components_on_one(DM_F64, c->small, c->small, g);
-  const dm_range all = {0, c->tall};
   components_part part = {.factor = components_x(&c->multiply->a, c->op)};
-  if (c->step == c->tall && !c->forecast) DM_TRY(components_open_part(c, all, &part));
+  const bool all = dm_range_size(range) == c->tall;
+  if (!c->forecast && all && c->step == c->tall)
+    DM_TRY(components_open_part(c, range, &part));
+  else if (!all)
+    DM_TRY(components_cut_part(c, range, &part));
   components_factor turned = part.factor;
   turned.op = components_turned(c->op);
-  return components_product_of(
+  dm_status status = components_product_of(
       c, &(components_product){
              .a = turned, .b = part.factor, .symmetric = true, .type = c->work, .out = &out});
+  dm_cut_free(&part.cut);
+  return status;
+}
+
+/* Products leave memory to rank 0 for G, a part of it, and a copy that is verified. */
+static void components_count(dm_components_state *c, int sign) {
+  const int64_t copies = components_part_lines(c) < c->tall ? 3 : 2;
+  dm_engine *engine = &c->multiply->engine;
+  engine->process_bytes += sign * copies * c->small * c->small * (int64_t)sizeof *c->g;
+  engine->beside = engine->process_bytes;
+}
+
+dm_status dm_components_open_gram(dm_components_state *c) {
+  const int64_t numbers = c->small * c->small;
+  const bool first = c->run->rank == 0;
+  if (first) components_count(c, 1);
+  return dm_comm_agree(c->run->world, first && !c->g ? dm_buffer_table(numbers, &c->g) : DM_OK);
+}
+
+void dm_components_close_gram(dm_components_state *c) {
+  if (!c->g) return;
+  components_count(c, -1);
+  free(c->g);
+  c->g = NULL;
+}
+
+/* In parts, so that a run that ends goes on after the last one recorded. */
+dm_status dm_components_gram(dm_components_state *c) {
+  const int64_t lines = c->forecast ? c->tall : components_part_lines(c);
+  const int64_t numbers = c->small * c->small;
+  const double each = (double)numbers;
+  DM_FREED double *more = NULL;
+  DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0 && lines < c->tall
+                                          ? dm_buffer_table(numbers, &more)
+                                          : DM_OK));
+  c->done += (double)c->row * each;
+  while (c->row < c->tall) {
+    const dm_range range = {c->row, dm_min(c->tall, c->row + lines)};
+    DM_TRY(components_multiply_part(c, range, c->row > 0 ? more : c->g));
+    if (c->row > 0 && c->run->rank == 0) components_add(numbers, more, c->g);
+    c->row = range.end;
+    c->done += (double)dm_range_size(range) * each;
+    dm_progress_show(&c->progress, (dm_standing){.done = fmin(1.0, c->done / c->all)});
+    if (c->row < c->tall) DM_TRY(dm_components_record(c, false));
+  }
+  c->row = 0;
+  return DM_OK;
 }
 
 /* ---- passes ---- */
@@ -214,10 +283,6 @@ static void components_round(dm_components_state *c, int64_t numbers) {
     to[i] = (float)c->p[i];
     c->p[i] = (double)to[i];
   }
-}
-
-static void components_add(int64_t numbers, const double *from, double *to) {
-  for (int64_t i = 0; i < numbers; i++) to[i] += from[i];
 }
 
 /* What one strip of op(X) adds. */
@@ -312,14 +377,12 @@ dm_status dm_components_forecast_pass(dm_components_state *c, int64_t count,
 }
 
 dm_status dm_components_forecast_gram(dm_components_state *c, dm_forecast *forecast) {
-  double *none = NULL;
   *forecast = (dm_forecast){.total = 0.0};
   c->forecast = forecast;
-  dm_status status = c->run->rank == 0 ? dm_buffer_table(c->small * c->small, &none) : DM_OK;
-  status = dm_comm_agree(c->run->world, status);
-  if (!status) status = dm_components_gram(c, none);
+  dm_status status = dm_components_open_gram(c);
+  if (!status) status = dm_components_gram(c);
   c->forecast = NULL;
-  if (!status || status->agreed) free(none);
+  if (!status) dm_components_close_gram(c);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* The search beside its result (state_file.h): the basis, the vectors of the pass that goes on, and
- * what the rows of X multiplied so far have made of them. */
+ * what the rows of X multiplied so far have made of them; or, before the first pass, G of those
+ * rows. */
 #include <stdio.h>
 
 #include "product/provenance.h"
@@ -27,6 +28,7 @@ static dm_status search_numbers(dm_state_file *file, double *numbers, int64_t co
 static dm_status search_move(const dm_components_state *c, const search_header *h,
                              dm_state_file *file) {
   const dm_basis *b = &c->basis;
+  if (h->count == 0) return search_numbers(file, c->g, c->small * c->small);
   const int64_t some = h->row > 0 ? h->count : 0;
   DM_TRY(search_numbers(file, b->q, h->used * b->size));
   DM_TRY(search_numbers(file, b->gq, h->used * b->size));
@@ -45,8 +47,8 @@ static dm_status search_move(const dm_components_state *c, const search_header *
 static bool search_fits(const dm_components_state *c, const search_header *h) {
   return h->small == c->small && h->tall == c->tall && h->method == (int64_t)c->method &&
          h->width == c->width && h->used >= 0 && h->used <= c->basis.room && h->best >= 0 &&
-         h->best <= c->width && h->count > 0 && h->count <= c->width && h->row >= 0 &&
-         h->row < c->tall;
+         h->best <= c->width && h->count >= 0 && h->count <= c->width && h->row >= 0 &&
+         h->row < c->tall && (h->count > 0 || (c->method == DM_METHOD_GRAM && h->row > 0));
 }
 
 static dm_status search_load(void *context, dm_state_file *file) {
@@ -58,6 +60,7 @@ static dm_status search_load(void *context, dm_state_file *file) {
     dm_state_refuse(c->run, &c->job->multiply.out);
     return DM_OK;
   }
+  if (m->header.count == 0) DM_TRY(dm_buffer_table(c->small * c->small, &c->g));
   c->basis.used = m->header.used;
   c->basis.best = m->header.best;
   c->basis.single = m->header.single != 0;
@@ -96,10 +99,16 @@ dm_status dm_components_resume(dm_components_state *c) {
   c->squares = m.header.squares;
   c->unchecked = m.header.unchecked != 0;
   c->recorded = true;
-  dm_log_line(&c->run->log, DM_LOG_NOTE,
-              "resuming: %lld passes, and %lld of %lld lines of the next one, are taken from an "
-              "earlier run",
-              (long long)c->passes, (long long)c->row, (long long)c->tall);
+  if (c->count == 0)
+    dm_log_line(
+        &c->run->log, DM_LOG_NOTE,
+        "resuming: products of all pairs in %lld of %lld lines are taken from an earlier run",
+        (long long)c->row, (long long)c->tall);
+  else
+    dm_log_line(&c->run->log, DM_LOG_NOTE,
+                "resuming: %lld passes, and %lld of %lld lines of the next one, are taken from an "
+                "earlier run",
+                (long long)c->passes, (long long)c->row, (long long)c->tall);
   return DM_OK;
 }
 
@@ -115,7 +124,8 @@ dm_status dm_components_record(dm_components_state *c, bool now) {
   const dm_basis *b = &c->basis;
   bool due;
   DM_TRY(dm_state_is_due(c->run, &c->state, now, &due));
-  if (!due || c->count == 0) return DM_OK;
+  const bool of_g = c->count == 0 && c->method == DM_METHOD_GRAM && c->row > 0;
+  if (!due || (c->count == 0 && !of_g)) return DM_OK;
   search_moving m = {.c = c,
                      .header = {.small = c->small,
                                 .tall = c->tall,

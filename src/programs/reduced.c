@@ -149,7 +149,8 @@ void dm_reduced_pose_tile(const reduced *r, const dm_dataset *a, const dm_datase
   m->in_memory[DM_C] = &job->c;
   if (r->run->ranks == 1)
     m->whole_c = dm_view_row_major(r->rows, job->c.dtype, job->c.rows, job->c.cols);
-  m->engine.process_bytes = r->process + r->tile_bytes + dm_reduced_kept_bytes(r);
+  m->engine.process_bytes = m->engine.beside = /* the tile, and a copy that is verified */
+      r->process + 2 * r->tile_bytes + dm_reduced_kept_bytes(r);
   m->checkpoint = false;
   m->scratch = true;
 }

@@ -173,6 +173,7 @@ def searches(bed):
             for key, array in read(name).items():
                 same = np.array_equal(array, wanted[key]) if ranks == 1 else np.allclose(array, wanted[key], rtol=1e-6, atol=1e-9)
                 expect(same, f"{method} {fault}: another {key}")
+    pairs(bed)
     for name, more, other in (("seed", ["--seed", "5"], True), ("passes", ["--passes", "9"], False)):
         search(name, "passes", 1, "rename:4:kill", codes=faulty_runs.KILLED)
         said = search(name, "passes", 1, more=more)
@@ -185,6 +186,36 @@ def searches(bed):
     expect("resuming: " in search("signal_pca", "passes", 2), "not resumed")
     left = [file for file in os.listdir(bed.folder) if STATE in file]
     expect(not left, f"left {left}")
+
+
+def pairs(bed):
+    """Products of all pairs of columns are recorded part by part, before the first pass."""
+    x = np.random.default_rng(4).integers(-9, 10, (2500000, 20)).astype("i1")
+    x[:, 3] *= 9
+    np.save(bed.folder / "long.npy", x)
+
+    def search(name, ranks, more=(), codes=(0,), **environment):
+        memory = f"host={running.process_mib(bed.damier, ranks) + 20}MiB"
+        done = running.ended(running.command(ranks, bed.damier, "pca", bed.folder / "long.npy", "--rank", 3, "--method", "gram", "-o",
+                                             bed.folder / f"{name}.h5", "--memory", memory, "--checkpoint-interval", "0", *more), **environment)
+        expect(done.returncode in codes, f"{name}: exit {done.returncode}\n{done.stderr}")
+        return done.stderr
+
+    def values(name):
+        with h5py.File(bed.folder / f"{name}.h5") as file:
+            return file["pca/singular_values"][:]
+
+    shim = {"LD_PRELOAD": running.preloading(bed.shim), "FAULT_PATH": STATE, "FAULT_RANK": "0"}
+    search("pairs", 1)
+    x = x - x.mean(0)
+    expect(np.allclose(values("pairs") ** 2, np.linalg.eigvalsh(x.T @ x)[:-4:-1], rtol=1e-10), "other values")
+    for i, (fault, ranks, then) in enumerate((("rename:1:kill", 1, 1), ("rename:2:kill", 2, 1), ("write:6:kill", 1, 3))):
+        search(f"pairs{i}", ranks, codes=faulty_runs.KILLED, FAULT=fault, **shim)
+        said = search(f"pairs{i}", then)
+        begins = fault == "rename:1:kill"
+        expect(("resuming: products of all pairs in " in said) != begins, f"{fault}: {said}")
+        same = np.array_equal if then == ranks == 1 else np.allclose
+        expect(same(values(f"pairs{i}"), values("pairs")), f"{fault}: other values")
 
 
 def archives(bed):

@@ -1,10 +1,7 @@
 """Principal components and truncated SVD of files, compared with LAPACK's SVD by NumPy: both methods, shapes, types, ranks, weights, missing values; and what is refused."""
-import subprocess
-import sys
-
 import h5py
 import numpy as np
-from running import command, ended, expect, how_many, options, process_mib, records_of, run, run_cases
+from running import command, ended, expect, how_many, options, peak_mib, process_mib, records_of, run, run_cases
 
 # type, rows, cols, ranks, flags
 CASES = [("f8", 300, 37, 1, ""), ("f8", 29, 200, 2, ""), ("f4", 500, 60, 1, ""), ("f4", 41, 90, 3, ""), ("i2", 120, 30, 1, ""),
@@ -167,6 +164,11 @@ def limited(folder, damier):
         expect("\npredicted " in planned and f"method={method}" in planned, planned)
     held = peak_mib([damier, *base, "-o", folder / "p.h5", "--force", "-q", "--memory", f"host={process_mib(damier) + 30}MiB"])
     expect(held <= process_mib(damier) + 36, f"{held} MiB are held, {process_mib(damier) + 30} allowed")
+    run(damier, 1, "generate", folder / "wide.h5", "--rows", 16000, "--cols", 1500, "--type", "f64", "-q")  # XtX takes 17 MiB
+    most = process_mib(damier) + 120
+    held = peak_mib([damier, "svd", folder / "wide.h5", "--rank", 3, "--method", "gram", "--tolerance", 0.5, "-o", folder / "s.h5", "-q",
+                     "--memory", f"host={most}MiB"])
+    expect(held <= most + 12, f"{held} MiB are held, {most} allowed")
 
 
 def picked(folder, damier):
@@ -191,14 +193,6 @@ def drawn(folder, damier, seed):
     run(damier, ranks, verb, folder / "x.h5", "--rank", K, "-o", folder / "p.h5", "-q", "--passes", 200, "--tolerance", 2e-6 if narrow else 1e-9,
         "--memory", f"host={memory}MiB", *(["--of", "rows"] if of_rows else []), *(["--method", method] if method != "auto" else []))
     compare(read(folder, verb)[0], wanted(x, verb)[0], 2e-5 if narrow else 1e-9, f"{verb} {method} {dtype} {x.shape} on {ranks}")
-
-
-def peak_mib(words):
-    """The most memory that a command held."""
-    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
-            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], check=True, capture_output=True, text=True)
-    return int(done.stdout) >> 10
 
 
 def refused(folder, damier):

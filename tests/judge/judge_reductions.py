@@ -4,7 +4,7 @@ import elements
 import h5py
 import numpy as np
 import zarr_stores
-from running import command, ended, expect, how_many, options, process_mib, run, run_cases
+from running import command, ended, expect, how_many, options, peak_mib, process_mib, run, run_cases
 
 INTEGER = ("i8", "i32")
 NUMBERS = {"max": np.nanmax, "min": np.nanmin, "sum": np.sum, "mean": np.mean}
@@ -132,7 +132,8 @@ def drawn(folder, damier, seed):
     what = str(rng.choice(["top", "above", "below", "max", "min", "argmax", "argmin", "sum", "mean", "norm", "count", "diagonal"]))
     self_too = self_too or what == "diagonal"
     lines = lines_of(c.astype(float), each, self_too)
-    flags = ["--each", each, *([] if self_too else ["--no-self"]), "--memory", f"host={process_mib(damier, ranks) + 24}MiB"]
+    more = 24 if dtype in ("f64", "f32") else 64  # 36 MiB widen narrow types
+    flags = ["--each", each, *([] if self_too else ["--no-self"]), "--memory", f"host={process_mib(damier, ranks) + more}MiB"]
     by, count, threshold = "value", 0, 0.0
     if what == "top":
         by, count = str(rng.choice(["value", "abs", "smallest"])), int(rng.integers(1, 40))
@@ -380,6 +381,16 @@ def tall(folder, damier):
             expect_top(some, lines[at], count, "value", 0.0)
 
 
+def limited(folder, damier):
+    """--memory holds: for lines so long that each tile is a product in tiles, and where what is kept takes most of it."""
+    for rows, cols, top, more in ((1500, 16000, 10, 70), (5000, 4000, 400, 150)):
+        run(damier, 1, "generate", folder / "x.h5", "--rows", rows, "--cols", cols, "--type", "f32", "-q", "--force")
+        most = process_mib(damier) + more
+        held = peak_mib([damier, "gram", folder / "x.h5", "--of", "rows", "--top", top, "-o", folder / "r.h5", "--force", "-q", "--memory",
+                         f"host={most}MiB"])
+        expect(held <= most + 12, f"{rows} x {cols}: {held} MiB are held, {most} allowed")
+
+
 def without_room(folder, damier):
     """More elements than fit in memory go to the disk of the result; nothing stays of that."""
     x = np.random.default_rng(8).integers(-3, 4, size=(1500, 20)).astype("f4")
@@ -505,5 +516,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (tall,), (without_room,), (archives,), (same_bits, "cor", "--no-self"), (same_bits, "multiply", "--each column"), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (tall,), (limited,), (without_room,), (archives,), (same_bits, "cor", "--no-self"), (same_bits, "multiply", "--each column"), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 16, 32, 1000))])

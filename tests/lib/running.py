@@ -98,6 +98,15 @@ def run(damier, ranks, *words, expect=0, timeout=600):  # pylint: disable=redefi
     return done.stdout
 
 
+def peak_mib(words):
+    """The most memory that a command held. Address space has a limit, however large: then nothing is kept that the system may take."""
+    code = ("import resource, subprocess, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 42, 1 << 42));"
+            "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], check=True, capture_output=True, text=True)
+    return int(done.stdout) >> 10
+
+
 def records_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
