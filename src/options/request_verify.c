@@ -180,6 +180,12 @@ static bool is_as_strict(const dm_compute *row, const dm_compute *as) {
          row->truncates <= as->truncates;
 }
 
+/* "f32" narrows the tolerance; anything else leaves that of the units' own sums. */
+static void take_sums(const dm_attributes *list, dm_verify *v) {
+  const char *text = dm_attributes_find(list, "accumulate");
+  if (text && strcmp(text, "f32") == 0) v->equation.accumulate = DM_ACCUMULATE_F32;
+}
+
 /* Likewise takes a compute mode only if its products are no less accurate than auto's; the old C
  * must be known. */
 static dm_status take_compute(const dm_attributes *list, bool stated, dm_verify *v) {
@@ -309,6 +315,7 @@ static dm_status request_prepare(dm_settings *s, const dm_log *log, const char *
   v->seed = dm_request_check_seed(s);
   v->allow_unchecked = s->allow_unchecked;
   v->io_threads = dm_request_io_threads(s);
+  take_sums(provenance, v);
   DM_TRY(take_type(provenance, type, v));
   if (v->equation.type == DM_DTYPE_NONE)
     v->equation.type = dm_request_equation_of(s, &v->a, &v->b).type;

@@ -153,7 +153,8 @@ dm_status dm_provenance_arithmetic(dm_attributes *list, const dm_equation *equat
   dm_compute_choice_text(equation->compute, compute);
   if (dm_compute_is_fastest(equation->compute)) /* the mode chosen */
     snprintf(compute, sizeof compute, "%s", dm_compute_is_plain(row) ? "auto" : row->name);
-  return dm_attributes_add(list, "compute", "%s", equation->own ? equation->own->name : compute);
+  DM_TRY(dm_attributes_add(list, "compute", "%s", equation->own ? equation->own->name : compute));
+  return row->piece > 0 ? dm_attributes_add(list, "accumulate", "f32") : DM_OK;
 }
 
 dm_status dm_provenance_notes(dm_attributes *list, const dm_run *run) {
