@@ -164,9 +164,7 @@ static DM_HOST_DEVICE inline double value_of(const Remainder<QUADS> &r, const in
     negative = turn_over(r, limb, negative);
   int by;
   const double value = round_limbs(limb, &by);
-  exponent += by;
-  const double scaled =
-      exponent > -1000 && exponent < 1000 ? value * dm_two_to(exponent) : ldexp(value, exponent);
+  const double scaled = dm_times_two_to(value, exponent + by);
   return negative ? -scaled : scaled;
 }
 

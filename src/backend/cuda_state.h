@@ -98,6 +98,7 @@ struct dm_cuda {
   unsigned *turn;                  /* in GPU memory, 0 between launches; NULL until needed */
   void *summed;                    /* pinned, for vectors that ranks sum; NULL until needed */
   int64_t summed_bytes;
+  void *staged;             /* pinned, for numbers of lines; NULL until needed */
   cudaEvent_t ordered;      /* orders streams; NULL until needed */
   cudaEvent_t brought;      /* a vector has come to SUMMED; NULL until needed */
   dm_cuda_loading *loading; /* loading of kernels for later; NULL: none */

@@ -70,6 +70,11 @@ static inline DM_HOST_DEVICE dm_power dm_power_of(int exponent) {
   return power;
 }
 
+/* VALUE 2^EXPONENT, rounded once: ldexp, faster for exponents of usual size. */
+static inline DM_HOST_DEVICE double dm_times_two_to(double value, int exponent) {
+  return exponent > -1000 && exponent < 1000 ? value * dm_two_to(exponent) : ldexp(value, exponent);
+}
+
 /* The scale that dm_square needs for a row with LARGEST > 0. */
 static inline dm_power dm_square_power(double largest) {
   int top;
@@ -180,9 +185,7 @@ dm_residues_value(const dm_moduli *moduli, const int8_t *residues, int64_t plane
   int by;
   const int negative = dm_residues_limbs(moduli, residues, plane, limb);
   const double value = dm_limbs_round(limb, moduli->limbs, &by);
-  exponent += by;
-  const double scaled =
-      exponent > -1000 && exponent < 1000 ? value * dm_two_to(exponent) : ldexp(value, exponent);
+  const double scaled = dm_times_two_to(value, exponent + by);
   return negative ? -scaled : scaled;
 }
 

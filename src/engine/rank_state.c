@@ -415,7 +415,6 @@ static void factor_close(dm_factor *factor) {
 
 void dm_scaling_close(dm_scaling *s, dm_backend *backend) {
   free(s->rows);
-  free(s->cols);
   dm_backend_release(backend, DM_DEVICE, s->on_device);
   *s = (dm_scaling){0};
 }

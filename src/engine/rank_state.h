@@ -96,7 +96,7 @@ typedef struct dm_summing {
 /* Exponents of the powers of two that scale all rows of op(A) and all columns of op(B).
  * (scaling.c) */
 typedef struct dm_scaling {
-  int32_t *rows, *cols; /* NULL until known */
+  int32_t *rows, *cols; /* one block; NULL until known */
   void *on_device;      /* copies on the device, if operands are there; NULL: not needed yet */
   int64_t bytes;        /* of these */
   dm_exponents passed;  /* to products: all, in the operands' memory */

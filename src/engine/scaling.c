@@ -218,7 +218,7 @@ static losses losses_of(const scaling_lines *l, const int32_t *exponents, int64_
     bounded &= depth >= 0;
     cut = fmax(cut, (double)(depth - exponents[i] - top));
     norm = fmax(norm, (double)(1 << 2 * dm_max(0, depth)) * (double)(sums[0] + k));
-    least = fmin(least, ldexp(-l->extremes[2 * i + 1], exponents[i]));
+    least = fmin(least, dm_times_two_to(-l->extremes[2 * i + 1], exponents[i]));
   }
   return (losses){.cut = bounded ? exp2(cut) : INFINITY,
                   .norm = bounded ? sqrt(ldexp(norm, -DM_SQUARE_BITS)) : INFINITY,
@@ -243,13 +243,6 @@ static double granted(const dm_problem *p) {
   return fmax(least_granted, (double)depth_of_sums(p));
 }
 
-static dm_status scaling_upload(dm_backend *backend, int32_t *to, int32_t *from, int64_t count) {
-  dm_event done;
-  DM_TRY(dm_backend_copy(backend, dm_view_strided(to, DM_I32, DM_DEVICE, 1, count, count),
-                         dm_view_strided(from, DM_I32, DM_HOST, 1, count, count), &done));
-  return dm_backend_wait(backend, done);
-}
-
 /* Number of exponents of columns. */
 static int64_t cols_of(const dm_problem *p) {
   return dm_compute_parts(&p->compute, p->work) * p->n;
@@ -259,17 +252,19 @@ static int64_t cols_of(const dm_problem *p) {
 static dm_status scaling_give(dm_scaling *s, const dm_problem *p, dm_backend *backend) {
   s->passed = (dm_exponents){s->rows, s->cols};
   if (!backend->ops->device_memory) return DM_OK;
-  const int64_t count = cols_of(p), bytes = (p->m + count) * (int64_t)sizeof *s->rows;
+  const int64_t count = p->m + cols_of(p), bytes = count * (int64_t)sizeof *s->rows;
+  dm_event done;
   if (s->bytes < bytes) {
     dm_backend_release(backend, DM_DEVICE, s->on_device);
     s->on_device = NULL, s->bytes = 0;
     DM_TRY(dm_backend_alloc(backend, DM_DEVICE, bytes, &s->on_device));
     s->bytes = bytes;
   }
-  int32_t *rows = s->on_device, *cols = rows + p->m;
-  s->passed = (dm_exponents){rows, cols};
-  DM_TRY(scaling_upload(backend, rows, s->rows, p->m));
-  return scaling_upload(backend, cols, s->cols, count);
+  const int32_t *rows = s->on_device;
+  s->passed = (dm_exponents){rows, rows + p->m};
+  DM_TRY(dm_backend_copy(backend, dm_view_strided(s->on_device, DM_I32, DM_DEVICE, 1, count, count),
+                         dm_view_strided(s->rows, DM_I32, DM_HOST, 1, count, count), &done));
+  return dm_backend_wait(backend, done);
 }
 
 /* Sets the exponents for COUNT moduli; returns f. */
@@ -328,10 +323,10 @@ static dm_status scaling_scale(const matrix_scan of[2], const dm_problem *p, dm_
 
 static dm_status exponents_open(dm_scaling *s, const dm_problem *p) {
   free(s->rows);
-  free(s->cols);
   s->rows = s->cols = NULL;
-  DM_TRY(dm_buffer_table(p->m, &s->rows));
-  return dm_buffer_table(cols_of(p), &s->cols);
+  DM_TRY(dm_buffer_table(p->m + cols_of(p), &s->rows));
+  s->cols = s->rows + p->m;
+  return DM_OK;
 }
 
 static dm_status scale_all(const matrix_scan of[2], const dm_problem *p, dm_scaling *s, bool uses) {

@@ -66,9 +66,9 @@ static void check_lines(dm_backend *gpu, dm_view host, dm_view device, bool by_r
 
 TEST(test_residue_lines) {
   static const int64_t shapes[][3] = {/* rows, columns, stride */
-                                      {1, 1, 1},     {1, 5000, 5001}, {300, 333, 336},
-                                      {777, 1, 2},   {9, 4500, 4500}, {129, 70, 71},
-                                      {4100, 40, 40}};
+                                      {1, 1, 1},      {1, 5000, 5001}, {300, 333, 336},
+                                      {777, 1, 2},    {9, 4500, 4500}, {129, 70, 71},
+                                      {4100, 40, 40}, {66000, 3, 3}};
   const dm_compute row = mode_of("f64:int8", 5000);
   dm_backend *gpu = open_mode(&dm_backend_cuda, &row);
   for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
