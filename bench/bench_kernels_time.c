@@ -434,7 +434,6 @@ static dm_status bench_kernels_time_fill(const trial *t, const dm_harness_work *
 static dm_status border_changed(const trial *t, dm_view out, bool *changed) {
   const int64_t pad = out.row_stride - out.cols, parts = dm_dtype_is_complex(out.dtype) ? 2 : 1;
   void *memory;
-  dm_event done;
   *changed = false;
   if (pad <= 0) return DM_OK;
   DM_TRY(dm_buffer_alloc(out.rows * pad * (dm_dtype_size(out.dtype) + 8 * parts), &memory));
@@ -443,8 +442,7 @@ static dm_status border_changed(const trial *t, dm_view out, bool *changed) {
   dm_view there = out;
   there.base = (char *)out.base + out.cols * dm_dtype_size(out.dtype);
   there.cols = pad;
-  dm_status status = dm_backend_copy(t->backend, here, there, &done);
-  if (!status) status = dm_backend_wait(t->backend, done);
+  dm_status status = dm_backend_copy_now(t->backend, here, there);
   if (!status) dm_load_wide(wide, here.base, out.dtype, 1, out.rows * pad);
   for (int64_t i = 0; !status && i < out.rows * pad; i++)
     if (wide[i * parts] != border || (parts == 2 && wide[i * parts + 1] != 0.0)) *changed = true;

@@ -134,9 +134,7 @@ static dm_status bench_add(workload *b) {
 }
 
 static dm_status bench_upload(workload *b) {
-  dm_event done;
-  DM_TRY(dm_backend_copy(b->backend, b->view[1], b->view[0], &done));
-  return dm_backend_wait(b->backend, done);
+  return dm_backend_copy_now(b->backend, b->view[1], b->view[0]);
 }
 
 /* Bytes per second of ACTION on COUNT arrays, the first in FIRST, the others in LAST: of all arrays

@@ -144,9 +144,6 @@ bool dm_checks_is_same(const damier_matrix *old, const damier_matrix *c) {
 
 /* ---- one call ---- */
 
-static const char *const call_names[] = {"A", "B", "C", "the old C"};
-enum { C = 2, OLD = 3 };
-
 static dm_status check_stated(const damier_matrix *m) {
   const dm_memory_matrix memory = dm_memory_of(m);
   if (m->memory != DAMIER_HOST_MEMORY && m->memory != DAMIER_GPU_MEMORY)
@@ -154,14 +151,15 @@ static dm_status check_stated(const damier_matrix *m) {
   return dm_memory_matrix_check(&memory);
 }
 
-static dm_status check_matrix(const damier_matrix *m, const char *name, int rank, call_lines *l) {
+static dm_status check_matrix(const damier_matrix *m, int which, int rank, call_lines *l) {
+  const char *name = dm_matrix_name(which);
   if (!m) return dm_fail(DM_E_USAGE, "matrix %s is NULL", name);
   if (m->division == DAMIER_IN_FILE)
     return m->file && m->file[0]
                ? DM_OK
                : dm_fail(DM_E_USAGE, "matrix %s is in a file without a name", name);
   if (m->division == DAMIER_KEPT)
-    return name == call_names[C] ? DM_OK : dm_fail(DM_E_USAGE, "%s is not kept: only C is", name);
+    return which == DM_C ? DM_OK : dm_fail(DM_E_USAGE, "%s is not kept: only C is", name);
   dm_status status = check_stated(m);
   if (!status && m->parts)
     status = dm_hint(dm_fail(DM_E_USAGE, "a matrix in parts, in a context of one GPU"),
@@ -174,17 +172,18 @@ static dm_status check_matrices(const damier_context *context, const dm_call_che
   const bool reads_old = context->has_old && dm_request_reads_c(&context->settings);
   const damier_matrix *const *m = checked->matrices;
   call_lines l[4] = {0};
-  for (int i = 0; i < 3; i++) DM_TRY(check_matrix(m[i], call_names[i], context->run.rank, &l[i]));
-  if (m[C]->division == DAMIER_REPLICATED ||
+  for (int i = 0; i < 3; i++) DM_TRY(check_matrix(m[i], i, context->run.rank, &l[i]));
+  if (m[DM_C]->division == DAMIER_REPLICATED ||
       (reads_old && context->old.division == DAMIER_REPLICATED))
     return dm_hint(dm_fail(DM_E_USAGE, "C cannot be replicated"),
                    "divide it among the ranks, and gather it after the call");
-  for (int i = 0; i < C && checked->writes; i++) DM_TRY(check_overlap(&l[C], &l[i], call_names[i]));
+  for (int i = 0; i < DM_C && checked->writes; i++)
+    DM_TRY(check_overlap(&l[DM_C], &l[i], dm_matrix_name(i)));
   if (!reads_old) return DM_OK;
-  DM_TRY(check_matrix(&context->old, call_names[OLD], context->run.rank, &l[OLD]));
-  return !checked->writes || dm_checks_is_same(&context->old, m[C])
+  DM_TRY(check_matrix(&context->old, DM_OLD, context->run.rank, &l[DM_OLD]));
+  return !checked->writes || dm_checks_is_same(&context->old, m[DM_C])
              ? DM_OK
-             : check_overlap(&l[C], &l[OLD], call_names[OLD]);
+             : check_overlap(&l[DM_C], &l[DM_OLD], dm_matrix_name(DM_OLD));
 }
 
 /* Where a matrix is, and its file, or its type and shape; its division is compared when it is
@@ -202,8 +201,8 @@ static dm_status call_check_alike(const damier_context *context, const dm_call_c
   dm_alike alike = {0};
   dm_alike_add_text(&alike, "the function called", checked->call);
   dm_alike_add(&alike, "whether rows are multiplied", &checked->of_rows, sizeof checked->of_rows);
-  for (int i = 0; i < 3; i++) add_place(&alike, call_names[i], checked->matrices[i]);
-  add_place(&alike, call_names[OLD], context->has_old ? &context->old : NULL);
+  for (int i = 0; i < 3; i++) add_place(&alike, dm_matrix_name(i), checked->matrices[i]);
+  add_place(&alike, dm_matrix_name(DM_OLD), context->has_old ? &context->old : NULL);
   dm_alike_add_text(&alike, "the location", checked->location);
   dm_request_add_alike(&alike, &context->settings);
   return dm_hint(dm_alike_check(context->run.world, &alike),

@@ -214,10 +214,10 @@ static dm_status open_team(int gpus, damier_context **context) {
 }
 
 static void close_all(damier_context *context) {
-  dm_workers *workers = context->workers;
+  dm_crew *workers = context->workers;
   damier_context **led = context->led;
   dm_status_free(dm_lead(&(dm_led_call){.leader = context, .work = close_here}));
-  dm_workers_free(workers);
+  dm_crew_free(workers);
   free(led);
 }
 
@@ -290,7 +290,7 @@ const char *damier_record(const damier_context *context) {
 }
 
 static int found_array(const damier_context *context, int index, damier_array *array) {
-  const dm_file_array *found = &context->found.arrays[index];
+  const dm_array *found = &context->found.arrays[index];
   *array = (damier_array){.of = context_verb_of(&context->product.stated),
                           .name = found->name,
                           .type = (damier_type)found->dtype,
@@ -304,7 +304,7 @@ int damier_kept_array(const damier_context *context, int index, damier_array *ar
   if (!context || !array || index < 0) return 0;
   if (index < context->found.count) return found_array(context, index, array);
   if (index >= context->kept.count) return 0;
-  const dm_reduced_array *kept = &context->kept.arrays[index].array;
+  const dm_array *kept = &context->kept.arrays[index].array;
   const bool whole = kept->dtype == DM_DTYPE_NONE;
   *array = (damier_array){.of = context->kept.arrays[index].of,
                           .name = kept->name,
@@ -553,14 +553,13 @@ static dm_status check_parts(const damier_context *context, const damier_matrix 
 
 /* Before workers learn of the call. */
 static dm_status check_all_parts(const damier_context *context, const dm_stated *stated) {
-  static const char *const names[] = {"A", "B", "C", "the old C"};
   const damier_matrix *const all[] = {stated->a, stated->b, stated->c,
                                       context->has_old ? &context->old : NULL};
   for (int i = 0; i < 4; i++) {
     dm_status status = all[i] ? check_parts(context, all[i]) : DM_OK;
     if (!status) continue;
     status->agreed = true; /* one thread calls for all ranks */
-    return dm_context(status, "%s", names[i]);
+    return dm_context(status, "%s", dm_matrix_name(i));
   }
   return DM_OK;
 }

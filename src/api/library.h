@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "core/crew.h"
 #include "core/status.h"
 #include "core/units.h"
 #include "layout/distributed.h"
@@ -20,13 +21,8 @@
  *
  * Each is a thread, which carries out the calls of the thread that owns the context, rank 0. */
 
-typedef struct dm_workers dm_workers;
-
-/* Starts threads for ranks 1 to RANKS - 1. DM_E_FIT: not enough threads. */
-dm_status dm_workers_new(int ranks, dm_workers **workers);
-
-/* Ends the threads, which must be idle; NULL is allowed. */
-void dm_workers_free(dm_workers *workers);
+/* DM_E_FIT: not enough threads. */
+dm_status dm_workers_new(int ranks, dm_crew **workers);
 
 /* A product as stated by the caller. */
 typedef struct dm_stated {
@@ -71,7 +67,7 @@ struct damier_context {
   atomic_flag busy;         /* a call is running */
   dm_plain_numbers numbers; /* of the thread that runs it */
   dm_run run;
-  dm_workers *workers;                 /* of rank 0, if this process has several ranks; else NULL */
+  dm_crew *workers;                    /* of rank 0, if this process has several ranks; else NULL */
   damier_context **led;                /* all contexts, by rank */
   dm_in_place in_place;                /* reused from product to product */
   dm_known_links links;                /* the same */

@@ -188,6 +188,12 @@ dm_status dm_backend_natively(dm_backend *backend, int64_t *lines);
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);
 
+static inline dm_status dm_backend_copy_now(dm_backend *backend, dm_view dst, dm_view src) {
+  dm_event done;
+  DM_TRY(dm_backend_copy(backend, dst, src, &done));
+  return dm_backend_wait(backend, done);
+}
+
 /* VIEW(i,j) = element (row + i, col + j), synchronous. */
 dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator *generator,
                           int64_t row, int64_t col);

@@ -64,8 +64,7 @@ bool dm_backend_cuts_k(const dm_backend *backend) {
 
 /* Sums are elements of C, and are computed there. */
 static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) {
-  const bool plain =
-      p->alpha[0] == 1.0 && p->alpha[1] == 0.0 && p->beta[0] == 0.0 && p->beta[1] == 0.0;
+  const bool plain = p->alpha[0] == 1.0 && p->alpha[1] == 0.0 && dm_is_zero(p->beta);
   const int64_t size = dm_dtype_size(p->c.dtype);
   const bool aligned = dm_blas_by_rows(p->c) && (uintptr_t)p->c.base % BACKEND_ALIGNED == 0 &&
                        (p->c.rows == 1 || p->c.row_stride * size % BACKEND_ALIGNED == 0);
@@ -188,7 +187,7 @@ static dm_status post_tile(const tiling *t, int64_t row, int64_t col, int64_t ro
   const dm_compute *mode = &t->tiles->mode;
   rows = dm_min(rows, w->c.rows - row), cols = dm_min(cols, w->c.cols - col);
   const dm_view c = dm_view_sub(w->c, row, col, rows, cols);
-  const bool reads_c = w->beta[0] != 0.0 || w->beta[1] != 0.0;
+  const bool reads_c = !dm_is_zero(w->beta);
   tile_product p = {.sums = c,
                     .room = c,
                     .a = dm_view_sub(w->a, row, 0, rows, w->a.cols),

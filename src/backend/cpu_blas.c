@@ -199,7 +199,7 @@ static bool multiply_vector(dm_dtype dtype, const dm_blas_product *g, const doub
   const double one[2] = {1.0, 0.0};
   const float betas[2] = {(float)beta[0], (float)beta[1]};
   const size_t size = (size_t)dm_dtype_size(dtype);
-  if (beta[0] == 0.0 && beta[1] == 0.0) {
+  if (dm_is_zero(beta)) {
     /* Some libraries multiply what is there by 0. */
     for (int64_t i = 0; i < length; i++) memset((char *)c + (size_t)(i * to) * size, 0, size);
     return multiply_vector(dtype, g, alpha, one, c);

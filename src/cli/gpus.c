@@ -141,7 +141,7 @@ static dm_status this_computer(const dm_call *call, const dm_problem *problem, i
   machine->nodes = 1;
   machine->ranks_per_node = ranks;
   machine->host_bytes = dm_setup_share(0, (double)dm_memory_available() / ranks);
-  if (ranks == 1) machine->process_bytes = dm_setup_process_bytes(1, 0); /* with MPI it is larger */
+  if (ranks == 1) machine->process_bytes = dm_setup_process_bytes(NULL); /* with MPI it is larger */
   return DM_OK;
 }
 

@@ -31,40 +31,40 @@ static dm_status parameter_of(const dm_call *call, double *parameter) {
 
 static dm_status check_parameter(const dm_generate *g) {
   const dm_generator *made = &g->generator;
-  const bool whole = dm_dtype_is_integer(g->dtype);
+  const bool whole = dm_dtype_is_integer(g->file.dtype);
   if (made->kind != DM_CONSTANT && made->kind != DM_INTEGER) return DM_OK;
-  if (fabs(made->parameter) <= dm_dtype_largest(g->dtype) &&
+  if (fabs(made->parameter) <= dm_dtype_largest(g->file.dtype) &&
       (!whole || made->parameter == floor(made->parameter)))
     return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "%.17g is not a number of type %s", made->parameter,
-                         dm_dtype_name(g->dtype)),
+                         dm_dtype_name(g->file.dtype)),
                  "--type states another type");
 }
 
 static dm_status read_settings(const dm_call *call, dm_generate *g) {
   const dm_settings *s = &call->settings;
   const dm_cli_settings *own = &call->own;
-  g->rows = own->rows ? own->rows : own->size;
-  g->cols = own->cols ? own->cols : own->size;
-  if (g->rows == 0 || g->cols == 0)
+  g->file.rows = own->rows ? own->rows : own->size;
+  g->file.cols = own->cols ? own->cols : own->size;
+  if (g->file.rows == 0 || g->file.cols == 0)
     return dm_hint(dm_fail(DM_E_USAGE, "the shape is not stated"),
                    "--rows N --cols N, or --size N for a square matrix");
-  g->dtype = (dm_dtype)s->type;
-  if (g->dtype == DM_I64)
+  g->file.dtype = (dm_dtype)s->type;
+  if (g->file.dtype == DM_I64)
     return dm_hint(dm_fail(DM_E_USAGE, "matrices of i64 are results, and are not generated"),
                    "--type i32 generates integers");
-  g->force = s->force;
-  g->form = dm_request_form(s);
-  g->io_threads = dm_request_io_threads(s);
-  g->write_by = (dm_write_way)own->generate_by;
+  g->file.force = s->force;
+  g->file.form = dm_request_form(s);
+  g->file.io_threads = dm_request_io_threads(s);
+  g->file.write_by = (dm_write_way)own->generate_by;
   g->generator.kind = (dm_kind)own->kind;
   g->generator.seed = (uint64_t)own->seed;
   DM_TRY(parameter_of(call, &g->generator.parameter));
   DM_TRY(check_parameter(g));
-  DM_TRY(dm_value_location(call->operands[0], &g->out));
-  g->form.npy = dm_output_is_npy(&g->out);
-  g->form.zarr = dm_output_is_zarr(&g->out);
-  return dm_output_form_complete(&g->form, g->dtype, g->rows, g->cols);
+  DM_TRY(dm_value_location(call->operands[0], &g->file.out));
+  g->file.form.npy = dm_output_is_npy(&g->file.out);
+  g->file.form.zarr = dm_output_is_zarr(&g->file.out);
+  return dm_output_form_complete(&g->file.form, g->file.dtype, g->file.rows, g->file.cols);
 }
 
 static dm_status generate(dm_run *run, const dm_call *call, void *shared, dm_record *record) {
@@ -73,10 +73,11 @@ static dm_status generate(dm_run *run, const dm_call *call, void *shared, dm_rec
 }
 
 int dm_cli_generate(dm_call *call) {
-  dm_generate g = {.rows = 0};
+  dm_generate g = {.file.rows = 0};
   dm_status status = read_settings(call, &g), prepared = DM_OK;
   if (status) return dm_cli_finish(call, status);
-  if (dm_cli_speaks(call)) prepared = dm_output_check(&g.out, "/a", g.force, NULL, 0, NULL, NULL);
+  if (dm_cli_speaks(call))
+    prepared = dm_output_check(&g.file.out, "/a", g.file.force, NULL, 0, NULL, NULL);
   return dm_cli_run_job(call, prepared,
                         &(dm_work){.run = generate, .shared = &g, .bytes = sizeof g});
 }

@@ -36,6 +36,12 @@ static inline int64_t dm_max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* The order of two places of a matrix, row after row, as qsort takes it. */
+static inline int dm_place_order(int64_t row, int64_t col, int64_t other_row, int64_t other_col) {
+  if (row != other_row) return row < other_row ? -1 : 1;
+  return col < other_col ? -1 : col > other_col;
+}
+
 /* Smallest multiple of STEP that is at least VALUE. */
 static inline int64_t dm_round_up(int64_t value, int64_t step) {
   return (value + step - 1) / step * step;

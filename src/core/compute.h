@@ -143,6 +143,11 @@ typedef struct dm_compute_calls {
   void (*join)(void *context, const dm_view *c, const dm_view *more);
 } dm_compute_calls;
 
+/* Whether the number with these parts is 0. */
+static inline bool dm_is_zero(const double parts[2]) {
+  return parts[0] == 0.0 && parts[1] == 0.0;
+}
+
 /* ---- --compute, and the row of the table of modes that it chooses ---- */
 
 /* Values of --compute: "auto", "f64", ..., NULL at the end. */

@@ -15,13 +15,19 @@ struct dm_crew {
   int64_t round; /* number of rounds started */
   int working;   /* others that have not finished this round */
   bool leaves;
+  bool each; /* the thread has its own piece, and no others */
   void (*work)(void *context, int64_t piece);
   void *context;
   int64_t pieces;
   atomic_int_fast64_t next;
+  atomic_int_fast64_t numbered; /* threads that have a number */
 };
 
-static void crew_take_pieces(dm_crew *crew) {
+static void crew_take_pieces(dm_crew *crew, int64_t thread) {
+  if (crew->each) {
+    crew->work(crew->context, thread);
+    return;
+  }
   for (;;) {
     const int64_t piece = atomic_fetch_add(&crew->next, 1);
     if (piece >= crew->pieces) return;
@@ -31,6 +37,7 @@ static void crew_take_pieces(dm_crew *crew) {
 
 static void *crew_serve(void *argument) {
   dm_crew *crew = argument;
+  const int64_t thread = 1 + atomic_fetch_add(&crew->numbered, 1);
   int64_t served = 0;
   pthread_mutex_lock(&crew->lock);
   for (;;) {
@@ -38,7 +45,7 @@ static void *crew_serve(void *argument) {
     if (crew->leaves) break;
     served = crew->round;
     pthread_mutex_unlock(&crew->lock);
-    crew_take_pieces(crew);
+    crew_take_pieces(crew, thread);
     pthread_mutex_lock(&crew->lock);
     if (--crew->working == 0) pthread_cond_signal(&crew->ended);
   }
@@ -78,13 +85,11 @@ void dm_crew_free(dm_crew *crew) {
   free(crew);
 }
 
-void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void *context,
-                 int64_t pieces) {
-  crew->work = work;
-  crew->context = context;
-  crew->pieces = pieces;
-  atomic_store(&crew->next, 0);
-  const bool alone = crew->others == 0 || pieces < 2;
+int dm_crew_threads(const dm_crew *crew) {
+  return crew->others + 1;
+}
+
+static void crew_round(dm_crew *crew, bool alone) {
   if (!alone) {
     pthread_mutex_lock(&crew->lock);
     crew->round++;
@@ -92,11 +97,28 @@ void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void
     pthread_cond_broadcast(&crew->begun);
     pthread_mutex_unlock(&crew->lock);
   }
-  crew_take_pieces(crew);
+  crew_take_pieces(crew, 0);
   if (alone) return;
   pthread_mutex_lock(&crew->lock);
   while (crew->working > 0) pthread_cond_wait(&crew->ended, &crew->lock);
   pthread_mutex_unlock(&crew->lock);
+}
+
+void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void *context,
+                 int64_t pieces) {
+  crew->work = work;
+  crew->context = context;
+  crew->pieces = pieces;
+  crew->each = false;
+  atomic_store(&crew->next, 0);
+  crew_round(crew, crew->others == 0 || pieces < 2);
+}
+
+void dm_crew_each(dm_crew *crew, void (*work)(void *context, int64_t thread), void *context) {
+  crew->work = work;
+  crew->context = context;
+  crew->each = true;
+  crew_round(crew, crew->others == 0);
 }
 
 enum { CREW_MOST = 256 };

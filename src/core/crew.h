@@ -17,6 +17,11 @@ void dm_crew_free(dm_crew *crew); /* NULL is allowed */
 void dm_crew_run(dm_crew *crew, void (*work)(void *context, int64_t piece), void *context,
                  int64_t pieces);
 
+/* Calls WORK(CONTEXT, i) once on each thread, which has the same i in all calls: 0 is the caller's.
+ * Returns when all are done. */
+void dm_crew_each(dm_crew *crew, void (*work)(void *context, int64_t thread), void *context);
+int dm_crew_threads(const dm_crew *crew);
+
 /* ---- the same function on several threads, which are joined ---- */
 
 /* Calls WORK(CONTEXT) on THREADS threads at once, including the caller; returns when all are done.

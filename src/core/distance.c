@@ -21,7 +21,7 @@ double dm_distance_error(const dm_line_distance *distance, double squares, doubl
 }
 
 const char *dm_distance_text(const dm_line_distance *distance, char text[DM_DISTANCE_TEXT]) {
-  static const char *const names[] = {"none", "euclidean", "sqeuclidean", "rbf"};
+  static const char *const names[] = {"none", "cosine", "euclidean", "sqeuclidean", "rbf"};
   char number[32];
   snprintf(number, sizeof number, "%.15g", distance->gamma);
   if (strtod(number, NULL) != distance->gamma)

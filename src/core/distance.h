@@ -9,6 +9,7 @@
 
 typedef enum dm_distance_kind {
   DM_NO_DISTANCE,
+  DM_COSINE,      /* only an option: equations have a product of scaled lines instead */
   DM_EUCLIDEAN,   /* the root */
   DM_SQEUCLIDEAN, /* the sum itself */
   DM_RBF          /* exp(-GAMMA times the sum) */

@@ -63,6 +63,12 @@ const char *dm_codec_names(void);
 
 enum { DM_BITS_TOGETHER = 8 }; /* a block has a multiple of so many elements */
 
+static inline uint64_t dm_little_endian(const unsigned char *data, int bytes) {
+  uint64_t value = 0;
+  for (int i = bytes - 1; i >= 0; i--) value = value << 8 | data[i];
+  return value;
+}
+
 static inline uint64_t dm_big_endian(const unsigned char *data, int bytes) {
   uint64_t value = 0;
   for (int i = 0; i < bytes; i++) value = value << 8 | data[i];

@@ -347,8 +347,7 @@ dm_status dm_composer_add_part(dm_composer *composer, const dm_dataset *whole,
 
 static int composite_by_place(const void *a, const void *b) {
   const dm_patch *x = a, *y = b;
-  if (x->row != y->row) return x->row < y->row ? -1 : 1;
-  return x->col < y->col ? -1 : x->col > y->col;
+  return dm_place_order(x->row, x->col, y->row, y->col);
 }
 
 static dm_status overlap(const dm_patch *patch) {

@@ -11,6 +11,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "dataset/codec.h"
 #include "dataset/file_system.h"
 #include "dataset/naming.h"
 
@@ -49,12 +50,6 @@ static bool members_say(const char *path, const char *driver, members_head *head
   return true;
 }
 
-static uint64_t members_number(const unsigned char *at) {
-  uint64_t value = 0;
-  for (int i = MEMBERS_NAME - 1; i >= 0; i--) value = value << 8 | at[i];
-  return value;
-}
-
 /* PATH with the LENGTH bytes from AT replaced by TEXT; false: it is too long. */
 static bool members_replace(const char *path, const char *at, size_t length, const char *text,
                             char out[DM_PATH]) {
@@ -78,7 +73,7 @@ static bool members_has_first(const char *pattern, const char *at, size_t length
   if (!members_nth(pattern, at, length, width, 0, m->first) ||
       !members_say(m->first, "NCSAfami", &head) || head.bytes < MEMBERS_NAME)
     return false;
-  const uint64_t each = members_number(head.at);
+  const uint64_t each = dm_little_endian(head.at, 8);
   m->kind = DM_MEMBERS_FAMILY;
   m->each = each > INT64_MAX ? 0 : (int64_t)each;
   return m->each > 0;
@@ -151,7 +146,7 @@ static bool members_parse(const members_head *head, dm_members *m) {
   }
   if (m->count < 1 || head->bytes < at + m->count * MEMBERS_PLACE) return false;
   for (int i = 0; i < m->count; i++, at += MEMBERS_PLACE)
-    m->starts[i] = members_number(head->at + at);
+    m->starts[i] = dm_little_endian(head->at + at, 8);
   for (int i = 0; i < m->count; i++) {
     const int64_t room = head->bytes - at;
     const size_t length = room > 0 ? strnlen((const char *)head->at + at, (size_t)room) : 0;

@@ -354,7 +354,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   problem->op_b = equation->op_b;
   problem->chunk_a = chunk_bytes(a);
   problem->chunk_b = chunk_bytes(b);
-  problem->reads_c = equation->beta[0] != 0.0 || equation->beta[1] != 0.0;
+  problem->reads_c = !dm_is_zero(equation->beta);
   problem->scales =
       equation->alpha[0] != 1.0 || equation->alpha[1] != 0.0 || equation->divide != DM_NO_DIVISION;
   DM_TRY(symmetry_of(a, b, equation, problem));

@@ -223,10 +223,8 @@ static dm_view links_run_of(const char *memory, dm_space space, int64_t bytes) {
 
 static dm_status links_copy(const dm_exchange *e, char *dst, dm_space to, const char *src,
                             dm_space from, int64_t bytes) {
-  dm_event copied;
-  DM_TRY(dm_backend_copy(e->backend, links_run_of(dst, to, bytes), links_run_of(src, from, bytes),
-                         &copied));
-  return dm_backend_wait(e->backend, copied);
+  return dm_backend_copy_now(e->backend, links_run_of(dst, to, bytes),
+                             links_run_of(src, from, bytes));
 }
 
 /* The start of a rank's piece in its test pattern: 0 if in place, anywhere in a share. */

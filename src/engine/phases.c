@@ -197,12 +197,10 @@ static dm_status show_piece(const dm_rank_state *local, dm_matrix matrix, int64_
   *piece = dm_rank_piece_from(local, matrix, panel, row);
   if (!factor->route.uploaded) return DM_OK;
   const dm_view host = *piece;
-  dm_event copied;
   *piece =
       dm_view_strided(dm_rank_slot(local, matrix, DM_DEVICE_RING, panel, 0).base, host.dtype,
                       DM_DEVICE, host.rows, host.cols, dm_device_stride(host.cols, host.dtype));
-  DM_TRY(dm_backend_copy(local->backend, *piece, host, &copied));
-  return dm_backend_wait(local->backend, copied);
+  return dm_backend_copy_now(local->backend, *piece, host);
 }
 
 /* Of PANELS together. */

@@ -403,7 +403,6 @@ static dm_status block_of(dm_rank_state *local, const dm_sum_part *part, dm_view
                           dm_range *covered) {
   const bool whole = part->owner < 0 || dm_rank_reduces_on_device(local);
   void *copy;
-  dm_event copied;
   *covered = whole ? local->rows : post_steps_sum_rows(local, part, part->owner);
   *block = local->c;
   if (dm_rank_reduces_on_device(local)) return DM_OK;
@@ -414,8 +413,7 @@ static dm_status block_of(dm_rank_state *local, const dm_sum_part *part, dm_view
   if (in_place.space == DM_HOST && dm_view_is_packed(in_place)) return DM_OK;
   DM_TRY(dm_rank_memory_take(&local->memory, DM_BUFFER_BLOCK_COPY, &copy));
   *block = dm_view_row_major(copy, in_place.dtype, rows, in_place.cols);
-  DM_TRY(dm_backend_copy(local->backend, *block, in_place, &copied));
-  return dm_backend_wait(local->backend, copied);
+  return dm_backend_copy_now(local->backend, *block, in_place);
 }
 
 /* The number of layer L's piece among those gathered. */

@@ -269,8 +269,9 @@ static double setup_steady(double stated, double measured) {
 /* Its part of the present memory of this process, and a margin for libraries, in coarse steps, so
  * that the next run gets the same plan. A program linked with CUDA starts with three times the
  * memory of one without. */
-int64_t dm_setup_process_bytes(int ranks, int64_t kept) {
-  const int64_t later = 16 << 20;
+int64_t dm_setup_process_bytes(const dm_run *run) {
+  const int64_t later = 16 << 20, kept = run ? dm_kept_bytes(&run->kept) : 0;
+  const int ranks = run && dm_comm_is_one_process(run->world) ? run->ranks : 1;
   return dm_round_up(dm_max(0, dm_memory_own() / ranks - kept) + later, later);
 }
 
@@ -306,10 +307,7 @@ static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm
   if (machine->device_links && rates->inside > 0)
     machine->link = setup_steady(dm_machine_device_link(device->name), rates->inside);
   const int64_t process =
-      engine->process_bytes > 0
-          ? engine->process_bytes
-          : dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
-                                   dm_kept_bytes(&run->kept));
+      engine->process_bytes > 0 ? engine->process_bytes : dm_setup_process_bytes(run);
   int64_t values[7] = {
       process -
           dm_setup_share(engine->memory_host, (double)dm_memory_available() / run->local_ranks),

@@ -91,9 +91,9 @@ dm_status dm_setup_choose(const dm_run *run, const dm_engine *engine, const dm_p
 dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
                                 dm_setup *setup);
 
-/* Host memory of this process, of which RANKS ranks are threads, that a plan counts as used by each
- * of them, without the KEPT bytes of each, which the plan's buffers take. */
-int64_t dm_setup_process_bytes(int ranks, int64_t kept);
+/* Host memory of this process that a plan counts as used by each rank in it, without what RUN keeps
+ * for the plan's buffers. NULL: it is one rank. */
+int64_t dm_setup_process_bytes(const dm_run *run);
 
 /* The memory that a rank may use: the LIMIT that the user states, or a part of what is AVAILABLE.
  */

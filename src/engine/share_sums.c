@@ -145,11 +145,11 @@ static dm_status add_on_device(const dm_share_sums *sums, const dm_rank_state *l
                              sums->on_device[matrix] + share_sums_place_of(local, matrix, panel));
 }
 
-static dm_status scan_on_device(const dm_share_sums *sums, const dm_rank_state *local,
-                                int64_t panel) {
-  return dm_freivalds_scan_b(sums->scans, local->backend, dm_rank_piece(local, DM_B, panel),
-                             dm_rank_piece_rows(local, DM_B, panel).begin,
-                             dm_rank_piece_cols(local, DM_B, panel).begin);
+dm_status dm_check_piece(dm_freivalds *check, dm_freivalds_part *take, const dm_rank_state *local,
+                         dm_matrix matrix, int64_t panel) {
+  return take(check, local->backend, dm_rank_piece(local, matrix, panel),
+              dm_rank_piece_rows(local, matrix, panel).begin,
+              dm_rank_piece_cols(local, matrix, panel).begin);
 }
 
 static dm_status count_on_device(const dm_share_sums *sums, const dm_rank_state *local,
@@ -197,7 +197,8 @@ dm_status dm_share_sums_take(dm_share_sums *sums, const dm_rank_state *local, dm
     if (sums->taken[matrix][place]) return DM_OK; /* loaded again: the same elements */
     sums->taken[matrix][place] = true;
     DM_TRY(add_on_device(sums, local, matrix, panel, false));
-    return matrix == DM_B && sums->scans ? scan_on_device(sums, local, panel) : DM_OK;
+    if (matrix != DM_B || !sums->scans) return DM_OK;
+    return dm_check_piece(sums->scans, dm_freivalds_scan_b, local, DM_B, panel);
   }
   const bool scans = matrix == DM_B && sums->scans && !sums->taken[matrix][place];
   const share_sums_visit with = {.take = scans ? dm_freivalds_scan_b : NULL,
@@ -272,24 +273,18 @@ dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64
   return DM_OK;
 }
 
-/* The views treat each sum as two i32. */
-static dm_status share_sums_move(dm_backend *backend, dm_view to, dm_view from) {
-  dm_event moved;
-  DM_TRY(dm_backend_copy(backend, to, from, &moved));
-  return dm_backend_wait(backend, moved);
-}
-
+/* Each sum seen as two i32. */
 static dm_view share_sums_view_of(uint64_t *sums, dm_space space, int64_t count) {
   return dm_view_strided(sums, DM_I32, space, 1, 2 * count, 2 * count);
 }
 
 dm_status dm_device_sums_set(dm_backend *backend, uint64_t *device, uint64_t *host, int64_t count) {
-  return share_sums_move(backend, share_sums_view_of(device, DM_DEVICE, count),
-                         share_sums_view_of(host, DM_HOST, count));
+  return dm_backend_copy_now(backend, share_sums_view_of(device, DM_DEVICE, count),
+                             share_sums_view_of(host, DM_HOST, count));
 }
 
 dm_status dm_device_sums_get(dm_backend *backend, uint64_t *host, uint64_t *device, int64_t count) {
   DM_TRY(dm_backend_settle(backend));
-  return share_sums_move(backend, share_sums_view_of(host, DM_HOST, count),
-                         share_sums_view_of(device, DM_DEVICE, count));
+  return dm_backend_copy_now(backend, share_sums_view_of(host, DM_HOST, count),
+                             share_sums_view_of(device, DM_DEVICE, count));
 }

@@ -41,6 +41,10 @@ dm_status dm_share_sums_show(dm_share_sums *sums, dm_rank_state *local, dm_matri
  * all ranks, that changed since loading. */
 dm_status dm_share_sums_compare(dm_share_sums *sums, dm_rank_state *local, int64_t changed[2]);
 
+/* Passes LOCAL's piece of PANEL to TAKE of CHECK. */
+dm_status dm_check_piece(dm_freivalds *check, dm_freivalds_part *take, const dm_rank_state *local,
+                         dm_matrix matrix, int64_t panel);
+
 /* ---- checksums accumulated in device memory (dm_backend_checksum) ---- */
 
 /* Copies COUNT sums from HOST to DEVICE. */

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "engine/phases.h"
+#include "engine/share_sums.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
@@ -69,25 +70,6 @@ dm_status dm_streamed_check_sample(dm_streamed_check *streamed, dm_rank_state *l
   return dm_freivalds_estimate(streamed->check, run->world, rows);
 }
 
-static dm_status scan_b(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel) {
-  return dm_freivalds_scan_b(streamed->check, local->backend, dm_rank_piece(local, DM_B, panel),
-                             dm_rank_piece_rows(local, DM_B, panel).begin,
-                             dm_rank_piece_cols(local, DM_B, panel).begin);
-}
-
-static dm_status streamed_check_add_b(dm_streamed_check *streamed, dm_rank_state *local,
-                                      int64_t panel) {
-  return dm_freivalds_add_b(streamed->check, local->backend, dm_rank_piece(local, DM_B, panel),
-                            dm_rank_piece_rows(local, DM_B, panel).begin,
-                            dm_rank_piece_cols(local, DM_B, panel).begin);
-}
-
-static dm_status add_a(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel) {
-  return dm_freivalds_add_a(streamed->check, local->backend, dm_rank_piece(local, DM_A, panel),
-                            dm_rank_piece_rows(local, DM_A, panel).begin,
-                            dm_rank_piece_cols(local, DM_A, panel).begin);
-}
-
 static dm_status streamed_check_sum_up(dm_streamed_check *streamed, const dm_rank_state *local,
                                        int64_t panel) {
   const dm_range k = dm_plan_panel(local->plan, panel);
@@ -109,14 +91,16 @@ static dm_status streamed_check_scan(dm_streamed_check *streamed, dm_rank_state 
   const bool is_summed = streamed->sum.rows > 0;
   if (!holds && !is_summed)
     dm_freivalds_turn_to(streamed->check, dm_plan_b_panel(local->plan, local->tile, panel));
-  if (first && !is_summed) DM_TRY(scan_b(streamed, local, panel));
-  if ((first || !holds) && !is_summed) DM_TRY(streamed_check_add_b(streamed, local, panel));
+  if (first && !is_summed)
+    DM_TRY(dm_check_piece(streamed->check, dm_freivalds_scan_b, local, DM_B, panel));
+  if ((first || !holds) && !is_summed)
+    DM_TRY(dm_check_piece(streamed->check, dm_freivalds_add_b, local, DM_B, panel));
   if (holds && !last) return DM_OK;
   if ((first || !holds) && !is_summed) DM_TRY(streamed_check_sum_up(streamed, local, panel));
   if (streamed->sum.rows > 0)
     DM_TRY(dm_freivalds_test_panel(streamed->check, &streamed->sum, done));
   if (!*done) return DM_OK;
-  return add_a(streamed, local, panel);
+  return dm_check_piece(streamed->check, dm_freivalds_add_a, local, DM_A, panel);
 }
 
 dm_status dm_streamed_check_panel(dm_streamed_check *streamed, dm_rank_state *local, int64_t panel,

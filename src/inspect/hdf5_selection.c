@@ -57,8 +57,7 @@ static dm_status read_regular(const dm_location *of, hid_t space, dm_selection *
 
 static int by_row(const void *a, const void *b) {
   const dm_row_run *x = a, *y = b;
-  if (x->row != y->row) return x->row < y->row ? -1 : 1;
-  return x->col < y->col ? -1 : x->col > y->col;
+  return dm_place_order(x->row, x->col, y->row, y->col);
 }
 
 static dm_status too_many_runs(const dm_location *of) {

@@ -67,12 +67,6 @@ enum {
   MOST_ENTRY = 8 + ADDRESS * (DM_AXES + 2)
 };
 
-static uint64_t little_endian(const unsigned char *at, int bytes) {
-  uint64_t value = 0;
-  for (int i = bytes - 1; i >= 0; i--) value = value << 8 | at[i];
-  return value;
-}
-
 /* BYTES bytes at AT of the file, if they were read at once; else NULL. */
 static unsigned char *logged(dm_h5_log *log, int64_t at, int64_t bytes) {
   unsigned char *content = log->content;
@@ -87,15 +81,15 @@ static bool has_plain_superblock(known_files_known *k) {
                       *base = logged(&k->log, BASE_AT, 8);
   const unsigned char *sizes = logged(&k->log, SIZES_AT, 2), *end = logged(&k->log, END_AT, 8);
   return version && *version == 0 && sizes && sizes[0] == ADDRESS && sizes[1] == ADDRESS && base &&
-         little_endian(base, 8) == 0 && end &&
-         little_endian(end, 8) == (uint64_t)k->answer.file_bytes;
+         dm_little_endian(base, 8) == 0 && end &&
+         dm_little_endian(end, 8) == (uint64_t)k->answer.file_bytes;
 }
 
 static void known_files_take_entry(const unsigned char *entry, int64_t each, dm_few_chunks *few,
                                    int i) {
-  few->bytes[i] = (int32_t)little_endian(entry, 4);
-  few->skipped[i] = (uint32_t)little_endian(entry + 4, 4);
-  few->offset[i] = (int64_t)little_endian(entry + each - ADDRESS, ADDRESS);
+  few->bytes[i] = (int32_t)dm_little_endian(entry, 4);
+  few->skipped[i] = (uint32_t)dm_little_endian(entry + 4, 4);
+  few->offset[i] = (int64_t)dm_little_endian(entry + each - ADDRESS, ADDRESS);
 }
 
 /* Whether the node in BYTES bytes of CONTENT lists the chunks of FEW, in EACH bytes per chunk. */
@@ -104,7 +98,7 @@ static bool known_files_lists(const unsigned char *content, int64_t bytes, const
   static const unsigned char leaf[] = {'T', 'R', 'E', 'E', 1, 0};
   dm_few_chunks listed;
   if (bytes < KNOWN_FILES_HEADER + few->chunks * each || memcmp(content, leaf, sizeof leaf) != 0 ||
-      little_endian(content + sizeof leaf, 2) != (uint64_t)few->chunks)
+      dm_little_endian(content + sizeof leaf, 2) != (uint64_t)few->chunks)
     return false;
   for (int i = 0; i < few->chunks; i++) {
     known_files_take_entry(content + KNOWN_FILES_HEADER + i * each, each, &listed, i);
@@ -201,7 +195,7 @@ static bool known_files_expect(const known_files_known *k, int fd, int64_t bytes
   *few = k->answer.few;
   if (k->list.at == 0) return false;
   if (dm_file_read_at(fd, end, sizeof end, END_AT) != sizeof end ||
-      little_endian(end, 8) != (uint64_t)bytes ||
+      dm_little_endian(end, 8) != (uint64_t)bytes ||
       dm_file_read_at(fd, entries, few->chunks * each, k->list.at) != few->chunks * each)
     return false;
   *expected = k->log;

@@ -27,16 +27,16 @@ typedef struct arrays_file_writing {
   hid_t group;
 } arrays_file_writing;
 
-static hid_t array_type(const dm_file_array *array) {
+static hid_t array_type(const dm_array *array) {
   return array->dtype == DM_DTYPE_NONE ? H5Tcopy(H5T_NATIVE_INT64) : dm_h5_make_type(array->dtype);
 }
 
-static int64_t array_size(const dm_file_array *array) {
+static int64_t array_size(const dm_array *array) {
   return array->dtype == DM_DTYPE_NONE ? (int64_t)sizeof(int64_t) : dm_dtype_size(array->dtype);
 }
 
 /* Rows FIRST to FIRST + COUNT of ARRAY. */
-static bool array_write_rows(hid_t set, hid_t type, const dm_file_array *array, int64_t first,
+static bool array_write_rows(hid_t set, hid_t type, const dm_array *array, int64_t first,
                              int64_t count) {
   const int64_t width = dm_max(1, array->cols);
   const int rank = array->cols > 0 ? 2 : 1;
@@ -48,7 +48,7 @@ static bool array_write_rows(hid_t set, hid_t type, const dm_file_array *array, 
                   (const char *)array->data + first * width * array_size(array)) >= 0;
 }
 
-static dm_status array_write(const arrays_file_writing *w, const dm_file_array *array) {
+static dm_status array_write(const arrays_file_writing *w, const dm_array *array) {
   const int64_t width = dm_max(1, array->cols),
                 step = dm_max(1, ARRAYS_FILE_BLOCK / (width * array_size(array)));
   const hsize_t dims[2] = {(hsize_t)array->rows, (hsize_t)width};
@@ -172,7 +172,7 @@ static dm_npz_member *archive_next(archive *a, const char *name) {
   return m;
 }
 
-static dm_status archive_add_array(archive *a, const dm_file_array *array) {
+static dm_status archive_add_array(archive *a, const dm_array *array) {
   dm_npz_member *m = archive_next(a, array->name);
   const long long rows = array->rows, cols = array->cols;
   DM_TRY(dm_npy_type(array->dtype == DM_DTYPE_NONE ? DM_I64 : array->dtype, m->type));
@@ -234,7 +234,7 @@ static dm_status arrays_check_room(const dm_location *at, const dm_file_group *g
   int64_t all = ARRAYS_FILE_HEAD_BYTES;
   for (int g = 0; g < count; g++)
     for (int i = 0; i < groups[g].count; i++) {
-      const dm_file_array *array = &groups[g].arrays[i];
+      const dm_array *array = &groups[g].arrays[i];
       int64_t bytes;
       DM_TRY(dm_bytes_of(array->rows, dm_max(1, array->cols), (int)array_size(array), &bytes));
       all = dm_plus(all, bytes);

@@ -3,15 +3,8 @@
 #ifndef DM_IO_ARRAYS_FILE_H
 #define DM_IO_ARRAYS_FILE_H
 
+#include "core/array.h"
 #include "dataset/dataset.h"
-
-/* An array in host memory, row-major. */
-typedef struct dm_file_array {
-  const char *name;
-  dm_dtype dtype;     /* DM_DTYPE_NONE: int64_t */
-  int64_t rows, cols; /* COLS 0: of one dimension */
-  const void *data;
-} dm_file_array;
 
 /* Attributes of the group that other software reads: how the arrays form one object, as anndata
  * states it, and its shape. NULL: none. */
@@ -22,7 +15,7 @@ typedef struct dm_file_encoding {
 
 typedef struct dm_file_group {
   const char *name; /* below the location; NULL: that is the group, the only one */
-  const dm_file_array *arrays;
+  const dm_array *arrays;
   int count;
   const dm_file_encoding *encoding; /* or NULL */
   const dm_attributes *attributes;

@@ -349,9 +349,7 @@ static dm_status redistribute_copy(dm_band *band, bool inward) {
   const bool turned = is_by_columns(gpu);
   const dm_view far = turned ? dm_view_transpose(gpu) : gpu;
   const dm_view near = turned ? dm_view_transpose(band->host) : band->host;
-  dm_event done = 0;
-  DM_TRY(dm_backend_copy(band->backend, inward ? far : near, inward ? near : far, &done));
-  return dm_backend_wait(band->backend, done);
+  return dm_backend_copy_now(band->backend, inward ? far : near, inward ? near : far);
 }
 
 dm_status dm_band_move(dm_band *band, dm_range rows, bool reads) {

@@ -186,7 +186,7 @@ static dm_view sums_from(const split_k_summing *x, int rank) {
 }
 
 static dm_status split_k_add_sums(const split_k_summing *x, const dm_whole_product *whole) {
-  const bool reads_c = whole->beta[0] != 0.0 || whole->beta[1] != 0.0;
+  const bool reads_c = !dm_is_zero(whole->beta);
   const dm_view all = sums_from(x, 0);
   dm_event done;
   if (dm_view_is_empty(whole->c)) return DM_OK;

@@ -174,7 +174,7 @@ static dm_status check_metric(const dm_settings *s, const dm_dataset *a, const d
   if (s->missing == (int)DM_MISSING_PAIRWISE || s->missing == (int)DM_MISSING_COMPLETE)
     return dm_fail(DM_E_USAGE, "--metric does not take --missing %s",
                    dm_missing_name((dm_missing)s->missing));
-  return s->metric.of == (int)DM_COSINE ? DM_OK : check_distance(s);
+  return s->metric.kind == DM_COSINE ? DM_OK : check_distance(s);
 }
 
 static dm_status check_pairwise(const dm_settings *s, const dm_dataset *a, const dm_dataset *b) {
@@ -208,7 +208,7 @@ dm_status dm_request_arrange(const dm_settings *s, dm_dataset *a, dm_dataset *b,
     return dm_hint(dm_fail_at(DM_E_IO, &b->at, "changed since it was inspected"),
                    "a list of rows or files was written, or a file came or went");
   const dm_equation equation = dm_request_equation(s);
-  if (s->metric.of != (int)DM_NO_METRIC) DM_TRY(check_metric(s, a, b));
+  if (s->metric.kind != DM_NO_DISTANCE) DM_TRY(check_metric(s, a, b));
   if (s->grm) DM_TRY(check_grm(s));
   if (s->nonfounders && !s->grm)
     return dm_fail(DM_E_USAGE, "--nonfounders says how --grm counts alleles");

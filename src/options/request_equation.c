@@ -50,7 +50,7 @@ static dm_lines lines_of_c(const dm_settings *s, int x) {
 }
 
 static dm_standard standard_of(const dm_settings *s, int x) {
-  if (s->metric.of == (int)DM_COSINE)
+  if (s->metric.kind == DM_COSINE)
     return (dm_standard){
         .scale = lines_of_c(s, x), .by_length = true, .fills = s->missing == (int)DM_MISSING_MEAN};
   if (s->grm)
@@ -81,7 +81,7 @@ bool dm_request_has_covariances(const dm_settings *s, bool scaled) {
 /* What correlations, or cosines, are multiplied with in C; 0: it has none, or something is added to
  * them. */
 static double correlates(const dm_settings *s) {
-  if (s->metric.of == (int)DM_COSINE) return s->alpha[0];
+  if (s->metric.kind == DM_COSINE) return s->alpha[0];
   const bool divides =
       s->divide == (int)DM_DIVIDE_BY_N_LESS_1 && dm_request_has_covariances(s, true);
   return divides && !dm_request_reads_c(s) && s->alpha[1] == 0.0 ? s->alpha[0] : 0.0;
@@ -97,10 +97,7 @@ static dm_accumulate request_accumulate(const dm_settings *s) {
 }
 
 static dm_line_distance stated_distance(const dm_settings *s) {
-  static const dm_distance_kind kinds[] = {[DM_METRIC_EUCLIDEAN] = DM_EUCLIDEAN,
-                                           [DM_METRIC_SQEUCLIDEAN] = DM_SQEUCLIDEAN,
-                                           [DM_METRIC_RBF] = DM_RBF};
-  return (dm_line_distance){.kind = kinds[s->metric.of], .gamma = s->metric.gamma};
+  return s->metric.kind == DM_COSINE ? (dm_line_distance){.kind = DM_NO_DISTANCE} : s->metric;
 }
 
 dm_equation dm_request_equation(const dm_settings *s) {
@@ -140,5 +137,5 @@ dm_equation dm_request_equation_of(const dm_settings *s, const dm_dataset *a, co
 }
 
 bool dm_request_reads_c(const dm_settings *s) {
-  return s->beta[0] != 0.0 || s->beta[1] != 0.0;
+  return !dm_is_zero(s->beta);
 }

@@ -112,7 +112,7 @@ static dm_complex_axis complex_axis_of(const dm_settings *s, int x) {
 /* A vector is A's row or B's column, as in NumPy, whatever the ops; only in products of two. */
 static dm_vector request_rule(const dm_settings *s, int x, const dm_location *location) {
   const bool upright = x == 1 ? s->op_b == (int)DM_OP_N : s->op_a != (int)DM_OP_N;
-  if (s->gram || s->covariance || s->metric.of != (int)DM_NO_METRIC ||
+  if (s->gram || s->covariance || s->metric.kind != DM_NO_DISTANCE ||
       dm_location_is_stack(location))
     return DM_NO_VECTOR;
   return upright ? DM_AS_COLUMN : DM_AS_ROW;

@@ -49,8 +49,7 @@ static dm_status check_form(const dm_settings *s) {
 
 /* The first of a list: of distances the nearest, unless something else is stated. */
 static dm_reduce_by order_of(const dm_settings *s, dm_reduction_kind kind) {
-  const bool distances =
-      s->metric.of == (int)DM_METRIC_EUCLIDEAN || s->metric.of == (int)DM_METRIC_SQEUCLIDEAN;
+  const bool distances = s->metric.kind == DM_EUCLIDEAN || s->metric.kind == DM_SQEUCLIDEAN;
   return kind == DM_REDUCE_TOP && distances && !dm_given(s, "by") ? DM_BY_LEAST
                                                                   : (dm_reduce_by)s->by;
 }

@@ -145,11 +145,11 @@ static dm_status set_reductions(const dm_value *value, const char *text, void *s
 /* One of the choices; after "rbf" its gamma. */
 static dm_status set_metric(const dm_value *value, const char *text, void *settings) {
   static const char rbf[] = "rbf";
-  dm_metric_choice *metric = value_place(value, settings);
+  dm_line_distance *metric = value_place(value, settings);
   memset(metric, 0, sizeof *metric);
   if (strncasecmp(text, rbf, sizeof rbf - 1) != 0 || (text[3] && text[3] != ':'))
     return dm_value_set_choice(value, text, settings);
-  metric->of = (int)DM_METRIC_RBF;
+  metric->kind = DM_RBF;
   if (text[3] && dm_parse_real(text + 4, &metric->gamma) && metric->gamma > 0.0) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "'%s' has no gamma that is a number above 0", text),
                  "an element is exp(-gamma d^2) of a distance d, for example with rbf:0.5");

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/distance.h"
 #include "core/status.h"
 #include "dataset/dataset.h"
 #include "plan/problem.h"
@@ -20,20 +21,6 @@ typedef struct dm_lines_choice {
   int lines; /* dm_lines */
   dm_location by;
 } dm_lines_choice;
-
-/* What C has of two lines, in place of their product. */
-typedef enum dm_metric {
-  DM_NO_METRIC,
-  DM_COSINE,
-  DM_METRIC_EUCLIDEAN,
-  DM_METRIC_SQEUCLIDEAN,
-  DM_METRIC_RBF
-} dm_metric;
-
-typedef struct dm_metric_choice {
-  int of; /* dm_metric */
-  double gamma;
-} dm_metric_choice;
 
 /* The vectors by which A and B are changed: two of centers and two of scales, of A and of B, and
  * the weights. */
@@ -58,7 +45,7 @@ typedef struct dm_settings {
   dm_location weights;                 /* of the terms of each sum */
   int weights_are;
   bool center_x, scale_x;  /* the same for the one matrix of gram */
-  dm_metric_choice metric; /* what elements of C are, of two lines */
+  dm_line_distance metric; /* what elements of C are, of two lines */
   bool grm, nonfounders;   /* the relationship of samples, by the alleles of all of them */
   int divide, half;
   /* what is kept of C */

@@ -284,7 +284,6 @@ enum {
   PROCESS_BYTES = 48 << 20,      /* the program, MPI, HDF5 and BLAS at start */
   GPU_PROCESS_BYTES = 384 << 20, /* the same with CUDA */
   WORKSPACE_BYTES = 64 << 20,    /* workspace of cuBLAS, and memory that it allocates itself */
-  BUFFERS_TILE_STEP = 256,       /* tiles of C in memory start at its multiples */
   COPY_STEP = 512,               /* alignment in bytes of the rows of a kernel's copies, at most */
 };
 
@@ -358,7 +357,7 @@ static void list_pieces(const rank_extent *e, dm_matrix matrix, dm_buffers *list
 /* Bytes of the tiles of C, one after the other. */
 static int64_t tiles_bytes(const rank_extent *e, dm_space space, int64_t size) {
   return dm_times(dm_plan_tiles(e->plan),
-                  dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), BUFFERS_TILE_STEP));
+                  dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), DM_TILE_STEP));
 }
 
 /* Operands and C in memory: what moves between the caller and the ranks' places. */

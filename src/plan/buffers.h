@@ -178,6 +178,7 @@ enum {
   DM_BUFFER_SLAB_BYTES = 2 << 20, /* memory that peers' GPUs read consists of whole slabs */
   DM_BUFFER_STRIPS_UP = 32,       /* strips moving to a device */
   DM_BUFFER_STRIPS_OUT = 8,       /* strips moving to the file */
+  DM_TILE_STEP = 256,             /* tiles of C in memory start at its multiples, in bytes */
 };
 
 /* Groups of N columns in the verification. */

@@ -28,6 +28,12 @@ typedef struct dm_extent {
 typedef enum dm_matrix { DM_A, DM_B } dm_matrix;
 enum { DM_C = 2, DM_OLD = 3 }; /* the result and the old C, beside them */
 
+/* MATRIX is one of the four. */
+static inline const char *dm_matrix_name(int matrix) {
+  static const char *const names[] = {"A", "B", "C", "the old C"};
+  return names[matrix];
+}
+
 /* Where a share is stored. IN_FILE: a tile's pieces pass through memory, panel by panel. */
 typedef enum dm_residence { DM_IN_HOST, DM_IN_DEVICE, DM_IN_FILE } dm_residence;
 

@@ -28,21 +28,20 @@ static dm_op op_of(const dm_job *job, int matrix) {
 }
 
 dm_status dm_job_describe_memory(dm_job *j) {
-  static const char *const names[] = {"A", "B", "C", "the old C"};
-  for (int x = 0; x < 4; x++) {
+  for (int x = 0; x < DM_HOMES; x++) {
     if (!dm_job_in_memory(j, x) || (x == DM_OLD && (!j->problem.reads_c || dm_job_replaces_old(j))))
       continue;
-    DM_TRY(dm_distributed_open(j->run->world, j->multiply->in_memory[x], names[x], &j->memory[x]));
+    DM_TRY(dm_distributed_open(j->run->world, j->multiply->in_memory[x], dm_matrix_name(x),
+                               &j->memory[x]));
     if (op_of(j, x) != DM_OP_N) dm_distributed_transpose(&j->memory[x]);
   }
   return DM_OK;
 }
 
 dm_status dm_job_reach_memory(dm_job *j) {
-  static const char *const names[] = {"A", "B", "C", "the old C"};
-  for (int x = 0; x < 4; x++)
+  for (int x = 0; x < DM_HOMES; x++)
     if (dm_job_in_memory(j, x))
-      DM_TRY(dm_distributed_reach(&j->memory[x], j->setup.backend, names[x]));
+      DM_TRY(dm_distributed_reach(&j->memory[x], j->setup.backend, dm_matrix_name(x)));
   return DM_OK;
 }
 

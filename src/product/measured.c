@@ -8,17 +8,13 @@
 #include "core/element.h"
 #include "plan/partition.h"
 
-enum { MEASURED_TILE_STEP = 256 }; /* bytes, as in plan/buffers */
-
 static dm_rank_state *local_of(const dm_measured *measured) {
   return &measured->product->local;
 }
 
 static dm_status measured_copy(dm_backend *backend, dm_view dst, dm_view src) {
-  dm_event copied;
   if (dm_view_is_empty(src)) return DM_OK;
-  DM_TRY(dm_backend_copy(backend, dst, src, &copied));
-  return dm_backend_wait(backend, copied);
+  return dm_backend_copy_now(backend, dst, src);
 }
 
 /* ---- operands ---- */
@@ -91,7 +87,7 @@ static dm_status place_tiles(dm_measured *measured, int64_t *all) {
     DM_TRY(dm_bytes_of(dm_range_size(measured_rows_of(local)), stride_of(local),
                        dm_dtype_size(local->plan->problem.c), &bytes));
     measured->at[t] = *all;
-    if (dm_add_overflows(*all, dm_round_up(bytes, MEASURED_TILE_STEP), all))
+    if (dm_add_overflows(*all, dm_round_up(bytes, DM_TILE_STEP), all))
       return dm_fail(DM_E_FIT, "the size of C overflows 64 bits");
   }
   return DM_OK;

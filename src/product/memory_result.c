@@ -7,7 +7,7 @@
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
-enum { MEMORY_RESULT_TILE_STEP = 256 /* bytes, as in plan/buffers.c */, IMAGE_BYTES = 4 << 20 };
+enum { IMAGE_BYTES = 4 << 20 };
 
 /* ---- one end of a move: this rank's part of a tile ---- */
 
@@ -158,9 +158,7 @@ static dm_status add_image(dm_freivalds *check, dm_rank_state *local, dm_view pa
     const int64_t count = dm_min(most, part.rows - at);
     const dm_view there = dm_view_sub(part, at, 0, count, part.cols);
     const dm_view here = dm_view_row_major(memory, part.dtype, count, part.cols);
-    dm_event copied;
-    DM_TRY(dm_backend_copy(local->backend, here, there, &copied));
-    DM_TRY(dm_backend_wait(local->backend, copied));
+    DM_TRY(dm_backend_copy_now(local->backend, here, there));
     DM_TRY(dm_freivalds_add_image(check, here, row + at, col));
   }
   return DM_OK;
@@ -334,7 +332,7 @@ static int64_t tile_bytes(const dm_rank_state *local) {
   const dm_range rows =
       plan->pk > 1 ? dm_plan_c_share(plan, 0, at->i, at->l) : dm_plan_rows(plan, 0, at->i);
   const int64_t elements = dm_range_size(rows) * dm_range_size(dm_plan_cols(plan, 0, at->j));
-  return dm_round_up(elements * old_bytes(&plan->problem), MEMORY_RESULT_TILE_STEP);
+  return dm_round_up(elements * old_bytes(&plan->problem), DM_TILE_STEP);
 }
 
 dm_view dm_old_of_tile(const dm_rank_state *local, char *memory) {

@@ -28,9 +28,7 @@ static dm_status block_at(comparison *c, int which, int64_t row, int64_t col, dm
                              dm_min(SYMMETRIC_SIDE, n - col));
   if (c->old) return dm_reader_read(c->old, row, col, block, 1, false);
   const dm_view from = dm_view_sub(c->view, row, col, block->rows, block->cols);
-  dm_event copied;
-  DM_TRY(dm_backend_copy(c->backend, *block, from, &copied));
-  return dm_backend_wait(c->backend, copied);
+  return dm_backend_copy_now(c->backend, *block, from);
 }
 
 /* The first of COUNT numbers at which they differ; COUNT: none. */

@@ -171,8 +171,7 @@ dm_status dm_components_begin(dm_components_state *c, dm_multiply *own) {
   c->over_variables = tall == of_columns;
   c->squares = -1.0;
   c->unscale = 1.0;
-  c->process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
-                                      dm_kept_bytes(&run->kept));
+  c->process = dm_setup_process_bytes(run);
   c->share = dm_max(
       0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
              c->process);

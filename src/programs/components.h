@@ -35,7 +35,7 @@ typedef struct dm_components {
 enum { DM_COMPONENTS_ARRAYS = 10 };
 typedef struct dm_components_result {
   int count;
-  dm_file_array arrays[DM_COMPONENTS_ARRAYS];
+  dm_array arrays[DM_COMPONENTS_ARRAYS];
   bool converged;
 } dm_components_result;
 

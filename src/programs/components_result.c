@@ -23,7 +23,7 @@ static dm_status result_add(dm_components_result *result, const char *name, int6
   int64_t bytes;
   DM_TRY(dm_bytes_of(rows, dm_max(1, cols), (int)sizeof(double), &bytes));
   DM_TRY(dm_buffer_alloc(bytes, (void **)data));
-  result->arrays[result->count++] = (dm_file_array){name, DM_F64, rows, cols, *data};
+  result->arrays[result->count++] = (dm_array){name, DM_F64, rows, cols, *data};
   return DM_OK;
 }
 

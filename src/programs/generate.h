@@ -3,20 +3,12 @@
 #define DM_PROGRAMS_GENERATE_H
 
 #include "core/element.h"
-#include "io/batch.h"
-#include "io/output_form.h"
+#include "product/rows_file.h"
 #include "run/record.h"
-#include "run/run.h"
 
 typedef struct dm_generate {
-  dm_location out; /* checked by dm_output_check */
-  int64_t rows, cols;
-  dm_dtype dtype;
   dm_generator generator;
-  dm_output_form form; /* completed */
-  int io_threads;      /* threads that pack chunks; 0: none, -1: as many as help */
-  dm_write_way write_by;
-  bool force;
+  dm_rows_file file; /* but for its functions */
 } dm_generate;
 
 /* Collective. */

@@ -215,11 +215,9 @@ dm_view dm_pairwise_view(const pairwise *p, double *rows, int64_t count, bool on
 
 static dm_status pairwise_copy_rows(const pairwise *p, double *to, double *from, bool to_gpu) {
   const int64_t count = dm_range_size(p->own);
-  dm_event done;
   if (count == 0) return DM_OK;
-  DM_TRY(dm_backend_copy(p->gpu, dm_pairwise_view(p, to, count, to_gpu),
-                         dm_pairwise_view(p, from, count, !to_gpu), &done));
-  return dm_backend_wait(p->gpu, done);
+  return dm_backend_copy_now(p->gpu, dm_pairwise_view(p, to, count, to_gpu),
+                             dm_pairwise_view(p, from, count, !to_gpu));
 }
 
 /* Rows I become the columns with these numbers; to GPUs through host memory. */
@@ -476,8 +474,7 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   DM_TRY(dm_comm_agree(p->run->world, dm_buffer_table(1, &own)));
   *own = *m;
   pairwise_describe(p, m);
-  p->process_bytes = dm_setup_process_bytes(
-      dm_comm_is_one_process(p->run->world) ? p->run->ranks : 1, dm_kept_bytes(&p->run->kept));
+  p->process_bytes = dm_setup_process_bytes(p->run);
   const dm_dtype type =
       own->equation.type == DM_DTYPE_NONE ? dm_dataset_type(&m->a) : own->equation.type;
   if (own->equation.type_c == DM_DTYPE_NONE)

@@ -368,8 +368,7 @@ static dm_status find_doubtful(pairwise *p) {
 
 static int compare_places(const void *x, const void *y) {
   const dm_pair_again *a = x, *b = y;
-  if (a->row != b->row) return a->row < b->row ? -1 : 1;
-  return a->col < b->col ? -1 : a->col > b->col;
+  return dm_place_order(a->row, a->col, b->row, b->col);
 }
 
 /* Random pairs, which nobody knows before C is computed; all if they are few. */

@@ -456,8 +456,7 @@ dm_status dm_reduced_begin(reduced *r, dm_multiply *own) {
   r->symmetric = own->equation.symmetric;
   r->diagonal = own->kept.count == 1 && own->kept.list[0].kind == DM_REDUCE_DIAGONAL;
   if (r->diagonal) r->problem.m = r->problem.n = dm_min(r->problem.m, r->problem.n);
-  r->process = dm_setup_process_bytes(dm_comm_is_one_process(run->world) ? run->ranks : 1,
-                                      dm_kept_bytes(&run->kept));
+  r->process = dm_setup_process_bytes(run);
   r->share = dm_max(
       0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
              r->process);

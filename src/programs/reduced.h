@@ -20,7 +20,7 @@ static inline bool dm_is_reduced(const dm_multiply *multiply) {
 typedef struct dm_reduced_kept {
   dm_reducer *reducer[DM_REDUCTIONS]; /* they own the arrays; NULL: there is no result */
   struct {
-    dm_reduced_array array;
+    dm_array array;
     const char *of; /* what was kept: "top", ... */
   } arrays[DM_REDUCTIONS * DM_REDUCED_ARRAYS];
   int count;

@@ -67,7 +67,7 @@ static dm_status reduced_describe(const reduced *r, int which, dm_attributes *li
 
 /* A group of the file, and what it points to. */
 typedef struct reduced_group {
-  dm_file_array arrays[DM_REDUCED_ARRAYS];
+  dm_array arrays[DM_REDUCED_ARRAYS];
   dm_file_encoding encoding;
   dm_attributes attributes;
 } reduced_group;
@@ -75,17 +75,13 @@ typedef struct reduced_group {
 static dm_status reduced_make_group(const reduced *r, int which, reduced_group *of,
                                     dm_file_group *group) {
   const dm_reduction *what = &r->multiply->kept.list[which];
-  dm_reduced_array made[DM_REDUCED_ARRAYS];
   DM_TRY(reduced_describe(r, which, &of->attributes));
   *group = (dm_file_group){.name = r->multiply->kept.count > 1 ? dm_reduction_word(what) : NULL,
                            .arrays = of->arrays,
                            .attributes = &of->attributes};
   const bool narrow = r->problem.c == DM_F16 || r->problem.c == DM_BF16;
   const dm_dtype type = narrow && dm_output_is_npz(&r->multiply->out) ? DM_F32 : r->problem.c;
-  DM_TRY(dm_reducer_result(r->reducer[which], type, made, &group->count));
-  for (int i = 0; i < group->count; i++)
-    of->arrays[i] =
-        (dm_file_array){made[i].name, made[i].dtype, made[i].rows, made[i].cols, made[i].data};
+  DM_TRY(dm_reducer_result(r->reducer[which], type, of->arrays, &group->count));
   of->encoding = (dm_file_encoding){
       what->by_columns ? "csc_matrix" : "csr_matrix", "0.1.0", {r->problem.m, r->problem.n}};
   if (what->kind == DM_REDUCE_BEYOND || what->sparse) group->encoding = &of->encoding;
@@ -147,7 +143,7 @@ dm_status dm_reduced_deliver(reduced *r) {
   dm_reduced_kept *to = r->kept;
   int all = 0;
   for (int i = 0; i < r->multiply->kept.count; i++) {
-    dm_reduced_array made[DM_REDUCED_ARRAYS];
+    dm_array made[DM_REDUCED_ARRAYS];
     int count = 0;
     DM_TRY(dm_reducer_result(r->reducer[i], r->problem.c, made, &count));
     for (int j = 0; j < count; j++) {

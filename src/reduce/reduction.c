@@ -321,8 +321,8 @@ int64_t dm_reducer_nan(const dm_reducer *r) {
   return all;
 }
 
-dm_status dm_reducer_result(dm_reducer *r, dm_dtype type,
-                            dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count) {
+dm_status dm_reducer_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS],
+                            int *count) {
   const char *names[DM_REDUCED_ARRAYS];
   DM_TRY(r->ops->result(r, type, arrays));
   *count = dm_reduction_arrays(&r->what, names);

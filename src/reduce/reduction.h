@@ -8,6 +8,7 @@
 #define DM_REDUCE_REDUCTION_H
 
 #include "comm/comm.h"
+#include "core/array.h"
 #include "core/status.h"
 #include "core/view.h"
 
@@ -95,14 +96,6 @@ int64_t dm_reducer_bytes(const dm_reducer *reducer);
 int64_t dm_reducer_kept(const dm_reducer *reducer);
 int64_t dm_reducer_nan(const dm_reducer *reducer);
 
-/* An array of the result: of one dimension if COLS is 0. */
-typedef struct dm_reduced_array {
-  const char *name;
-  dm_dtype dtype; /* DM_DTYPE_NONE: int64_t */
-  int64_t rows, cols;
-  const void *data;
-} dm_reduced_array;
-
 enum { DM_REDUCED_ARRAYS = 3 };
 
 /* The names of the arrays that WHAT becomes, in the order of dm_reducer_result; their number. */
@@ -116,7 +109,7 @@ bool dm_reduction_counts(dm_reduction_kind kind);
  * numbers) and -1. BEYOND: "data", "indices" and "indptr" as in scipy.sparse.csr_array; of columns,
  * as in csc_array; SPARSE: TOP likewise, the best of a line first. Others: one array of LINES,
  * called like the reduction. */
-dm_status dm_reducer_result(dm_reducer *reducer, dm_dtype type,
-                            dm_reduced_array arrays[DM_REDUCED_ARRAYS], int *count);
+dm_status dm_reducer_result(dm_reducer *reducer, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS],
+                            int *count);
 
 #endif

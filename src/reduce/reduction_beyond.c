@@ -269,8 +269,7 @@ static dm_status beyond_split(beyond *b, const beyond_entry *sorted, dm_dtype ty
   return DM_OK;
 }
 
-static dm_status beyond_result(dm_reducer *r, dm_dtype type,
-                               dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
+static dm_status beyond_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS]) {
   beyond *b = r->kept;
   beyond_entry *sorted = NULL;
   dm_spill spill = {.base = NULL};
@@ -280,9 +279,9 @@ static dm_status beyond_result(dm_reducer *r, dm_dtype type,
   if (!status) status = beyond_split(b, sorted, type);
   beyond_free(sorted, &spill);
   DM_TRY(status);
-  arrays[0] = (dm_reduced_array){.dtype = type, .rows = all, .data = b->values};
-  arrays[1] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = all, .data = b->indices};
-  arrays[2] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = r->lines + 1, .data = b->starts};
+  arrays[0] = (dm_array){.dtype = type, .rows = all, .data = b->values};
+  arrays[1] = (dm_array){.dtype = DM_DTYPE_NONE, .rows = all, .data = b->indices};
+  arrays[2] = (dm_array){.dtype = DM_DTYPE_NONE, .rows = r->lines + 1, .data = b->starts};
   return DM_OK;
 }
 

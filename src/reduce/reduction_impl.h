@@ -41,7 +41,7 @@ typedef struct dm_reduce_ops {
   int64_t (*kept)(const dm_reducer *r);
   int64_t (*bytes)(const dm_reducer *r);
   /* All but the names of the arrays. */
-  dm_status (*result)(dm_reducer *r, dm_dtype type, dm_reduced_array arrays[DM_REDUCED_ARRAYS]);
+  dm_status (*result)(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS]);
 } dm_reduce_ops;
 
 extern const dm_reduce_ops dm_reduce_top, dm_reduce_beyond, dm_reduce_number;

@@ -153,8 +153,7 @@ static double number_value(const dm_reducer *r, int64_t line) {
   return kind == DM_REDUCE_MEAN ? sum / (double)length : sum;
 }
 
-static dm_status number_result(dm_reducer *r, dm_dtype type,
-                               dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
+static dm_status number_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS]) {
   reduction_numbers *n = r->kept;
   const bool counts = dm_reduction_counts(r->what.kind);
   DM_TRY(dm_buffer_alloc(dm_max(1, r->lines) * 8, &n->result));
@@ -165,8 +164,8 @@ static dm_status number_result(dm_reducer *r, dm_dtype type,
       ((double *)n->result)[i] = number_value(r, i);
   }
   (void)type; /* sums of f32 have more digits than f32 */
-  arrays[0] = (dm_reduced_array){
-      .dtype = counts ? DM_DTYPE_NONE : DM_F64, .rows = r->lines, .data = n->result};
+  arrays[0] =
+      (dm_array){.dtype = counts ? DM_DTYPE_NONE : DM_F64, .rows = r->lines, .data = n->result};
   return DM_OK;
 }
 

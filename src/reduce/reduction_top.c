@@ -227,8 +227,7 @@ static void top_sort(dm_reduce_by by, top_entry *heap, int64_t count) {
 }
 
 /* A sparse matrix of what lines have, in the place of all. */
-static dm_status top_pack(dm_reducer *r, dm_dtype type,
-                          dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
+static dm_status top_pack(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS]) {
   top *t = r->kept;
   const int64_t size = dm_dtype_size(type);
   DM_TRY(dm_buffer_table(r->lines + 1, &t->starts));
@@ -239,14 +238,13 @@ static dm_status top_pack(dm_reducer *r, dm_dtype type,
     t->starts[line + 1] = to + some;
   }
   const int64_t all = t->starts[r->lines];
-  arrays[0] = (dm_reduced_array){.dtype = type, .rows = all, .data = t->values};
-  arrays[1] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = all, .data = t->indices};
-  arrays[2] = (dm_reduced_array){.dtype = DM_DTYPE_NONE, .rows = r->lines + 1, .data = t->starts};
+  arrays[0] = (dm_array){.dtype = type, .rows = all, .data = t->values};
+  arrays[1] = (dm_array){.dtype = DM_DTYPE_NONE, .rows = all, .data = t->indices};
+  arrays[2] = (dm_array){.dtype = DM_DTYPE_NONE, .rows = r->lines + 1, .data = t->starts};
   return DM_OK;
 }
 
-static dm_status top_result(dm_reducer *r, dm_dtype type,
-                            dm_reduced_array arrays[DM_REDUCED_ARRAYS]) {
+static dm_status top_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS]) {
   top *t = r->kept;
   const int64_t all = r->lines * t->room, size = dm_dtype_size(type);
   const double none = dm_dtype_is_integer(type) ? 0.0 : NAN;
@@ -263,10 +261,9 @@ static dm_status top_result(dm_reducer *r, dm_dtype type,
     }
   }
   if (r->what.sparse) return top_pack(r, type, arrays);
-  arrays[0] =
-      (dm_reduced_array){.dtype = type, .rows = r->lines, .cols = t->room, .data = t->values};
-  arrays[1] = (dm_reduced_array){
-      .dtype = DM_DTYPE_NONE, .rows = r->lines, .cols = t->room, .data = t->indices};
+  arrays[0] = (dm_array){.dtype = type, .rows = r->lines, .cols = t->room, .data = t->values};
+  arrays[1] =
+      (dm_array){.dtype = DM_DTYPE_NONE, .rows = r->lines, .cols = t->room, .data = t->indices};
   return DM_OK;
 }
 

@@ -347,14 +347,12 @@ static dm_status center_strips(const dm_centered_copy *copy, const dm_centering 
     const dm_view to = dm_view_sub(part, row, col, rows, cols);
     const dm_centering own = centering_from(centering, row, col);
     dm_view strip = to;
-    dm_event copied;
     strip.base = memory;
     strip.space = DM_DEVICE;
     DM_TRY(dm_backend_center(backend, strip, dm_view_sub(from, row, col, rows, cols), &copy->gaps,
                              &own));
-    DM_TRY(dm_backend_copy(backend, across ? dm_view_transpose(to) : to,
-                           across ? dm_view_transpose(strip) : strip, &copied));
-    DM_TRY(dm_backend_wait(backend, copied));
+    DM_TRY(dm_backend_copy_now(backend, across ? dm_view_transpose(to) : to,
+                               across ? dm_view_transpose(strip) : strip));
   }
   return DM_OK;
 }

@@ -156,21 +156,19 @@ static void every_grid(rank_test *test) {
 /* ---- what a job writes ---- */
 
 static dm_dataset input(rank_test *test, const char *folder, dm_matrix matrix) {
-  dm_generate make = {.rows = 150,
-                      .cols = 150,
-                      .dtype = DM_F64,
-                      .generator = {.kind = DM_INTEGER, .seed = 3 + matrix, .parameter = 8.0},
-                      .io_threads = -1};
+  dm_generate make = {.generator = {.kind = DM_INTEGER, .seed = 3 + matrix, .parameter = 8.0},
+                      .file = {.rows = 150, .cols = 150, .dtype = DM_F64, .io_threads = -1}};
   dm_inspection question = {0};
   dm_record *unused;
   dm_dataset dataset;
-  snprintf(make.out.file, sizeof make.out.file, "%s/%d.h5", folder, (int)matrix);
-  snprintf(make.out.dataset, sizeof make.out.dataset, "/x");
-  must(test, dm_output_form_complete(&make.form, make.dtype, make.rows, make.cols));
+  snprintf(make.file.out.file, sizeof make.file.out.file, "%s/%d.h5", folder, (int)matrix);
+  snprintf(make.file.out.dataset, sizeof make.file.out.dataset, "/x");
+  must(test,
+       dm_output_form_complete(&make.file.form, make.file.dtype, make.file.rows, make.file.cols));
   must(test, dm_record_new("generate", "", &unused));
   must(test, dm_generate_run(&test->run, &make, unused));
   dm_record_free(unused);
-  question.at = make.out;
+  question.at = make.file.out;
   dm_finding *finding = memory_of(test, sizeof *finding);
   memset(finding, 0, sizeof *finding);
   must(test, dm_examine(&question, finding));
