@@ -87,16 +87,23 @@ static __device__ __forceinline__ Found found_of_lane(const Found &v, int distan
   return other;
 }
 
-/* What all threads of the block found, in each of them; JOIN adds one to another. */
+/* What all lanes of the warp found, in each of them; JOIN adds one to another. */
+template <class Found, class Join>
+static __device__ __forceinline__ Found join_lanes(Found found, Join join) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const Found more = found_of_lane(found, distance);
+    join(&found, &more);
+  }
+  return found;
+}
+
+/* The same of the block. */
 template <class Found, class Join>
 static __device__ __forceinline__ Found join_threads(Found found, Join join) {
   constexpr int LANES = 32, WARPS = JUDGES / LANES;
   __shared__ Found of_warps[WARPS];
-#pragma unroll
-  for (int distance = LANES / 2; distance > 0; distance /= 2) {
-    const Found more = found_of_lane(found, distance);
-    join(&found, &more);
-  }
+  found = join_lanes(found, join);
   __syncthreads(); /* after an earlier use */
   if (threadIdx.x % LANES == 0) of_warps[threadIdx.x / LANES] = found;
   __syncthreads();

@@ -1,23 +1,16 @@
-/* judge_entries: verifies products of small matrices after they are multiplied, in one launch: a
- * block reads A, B and C of an entry, each a few rows at a time by way of shared memory.  By probes
- * and scans, which serve large matrices, an entry of 64 x 64 costs eight launches. */
+/* judge_entries: verifies products of small matrices after they are multiplied, in one launch.  One
+ * warp reads A, B and C of an entry, or, if there are few entries, all warps of a block do: eight
+ * rows at once, whose sums the lanes share.  By probes and scans, which serve large matrices, an
+ * entry of 64 x 64 costs eight launches. */
 #include "kernels/helpers/judge.cuh"
 
 namespace {
 
-constexpr int LANES = 32;
-constexpr int CHUNK_BYTES = 34 << 10; /* of rows in shared memory */
-constexpr int ROWS = 64;              /* compared at once */
-constexpr int BLOCKS_PER_PROCESSOR = 3;
+constexpr int LANES = 32, ALL_WARPS = JUDGES / LANES;
+constexpr int ROWS = 8, LANES_OF_ROW = LANES / ROWS; /* of a warp at once */
+constexpr int SHORT = 64;                            /* columns of A and B of a warp's entry */
 
-/* The smallest power of two that is not below COUNT, at most MOST. */
-__device__ __forceinline__ int power_of(int count, int most) {
-  int power = 1;
-  while (power < count && power < most) power *= 2;
-  return power;
-}
-
-/* A matrix of one entry; COLS at most DM_ENTRY_MOST. */
+/* A matrix of one entry. */
 template <class Element> struct Part {
   const Element *base;
   int rows, cols;
@@ -31,54 +24,6 @@ __device__ Part<Element> part_of(const dm_view &m, int64_t entry, int64_t entrie
           (int)m.cols, m.row_stride, m.col_stride};
 }
 
-/* Brings COUNT rows from FIRST on, widened, to ROWS, whose strides are odd.  Each thread has
- * several loads under way at once. */
-template <class Wide, class Element>
-__device__ __forceinline__ void bring(Wide *rows, const Part<Element> &m, int first, int count) {
-  const bool by_rows = m.col_stride == 1;
-  const int64_t next_line = by_rows ? m.row_stride : m.col_stride;
-  const int64_t next = by_rows ? m.col_stride : m.row_stride;
-  const int stride = m.cols | 1, to_line = by_rows ? stride : 1, to_next = by_rows ? 1 : stride;
-  const int lines = by_rows ? count : m.cols, length = by_rows ? m.cols : count;
-  const int width = power_of(length, LANES), step = JUDGES / width;
-  constexpr int AT_ONCE = sizeof(Element) > 8 ? 4 : 8;
-  const Element *p = m.base + first * m.row_stride;
-  for (int x = threadIdx.x % width; x < length; x += width)
-    for (int line = threadIdx.x / width; line < lines; line += AT_ONCE * step) {
-      Element found[AT_ONCE];
-#pragma unroll
-      for (int l = 0; l < AT_ONCE; l++)
-        if (line + l * step < lines) found[l] = p[(line + l * step) * next_line + x * next];
-#pragma unroll
-      for (int l = 0; l < AT_ONCE; l++)
-        if (line + l * step < lines)
-          rows[(line + l * step) * to_line + x * to_next] = widen<Wide>(found[l]);
-    }
-}
-
-/* Calls USE(first, count, rows) for some rows of M after others, in shared memory.  THERE: all are,
- * if they fit. */
-template <class Wide, class Element, class Use>
-__device__ __forceinline__ void for_rows(Wide *room, const Part<Element> &m, bool there, Use use) {
-  const int most = CHUNK_BYTES / (int)sizeof(Wide) / (m.cols | 1);
-  for (int first = 0; first < m.rows; first += most) {
-    const int count = m.rows - first < most ? m.rows - first : most;
-    __syncthreads();
-    if (!there || m.rows > most) bring(room, m, first, count);
-    __syncthreads();
-    use(first, count, room);
-  }
-}
-
-__device__ __forceinline__ double of_lane(double v, int distance) {
-  return __shfl_xor_sync(~0u, v, distance);
-}
-__device__ __forceinline__ int64_t of_lane(int64_t v, int distance) {
-  return __shfl_xor_sync(~0u, (long long)v, distance);
-}
-__device__ __forceinline__ Complex128 of_lane(Complex128 v, int distance) {
-  return {of_lane(v.re, distance), of_lane(v.im, distance)};
-}
 __device__ __forceinline__ double plus(double a, double b) {
   return a + b;
 }
@@ -99,44 +44,155 @@ __device__ __forceinline__ double square_of(int64_t, double, double sum) {
   return sum;
 }
 
+/* ---- sums of eight rows ---- */
+
 template <class Wide> struct RowSums {
   Wide sum;
-  double square, norm;
+  double square;
 };
 
-/* The sums of COUNT rows with X and SIZE: TAKE(row, sums) in one thread for each row.  Columns of
- * size 0 do not count, for they may have NaN, but do in norms. */
-template <class Wide, class Take>
-__device__ __forceinline__ void sum_rows(const Wide *rows, int count, int cols, const Wide *x,
-                                         const double *size, Take take) {
-  const int stride = cols | 1;
-  const int lanes =
-      JUDGES / power_of(count, JUDGES) < LANES ? JUDGES / power_of(count, JUDGES) : LANES;
-  const int lane = threadIdx.x % lanes, at_once = JUDGES / lanes;
-  for (int first = 0; first < count; first += at_once) { /* all threads take all turns */
-    const int i = first + threadIdx.x / lanes;
-    RowSums<Wide> own = {};
-    for (int j = lane; j < cols && i < count; j += lanes) {
-      const Wide m = rows[i * stride + j];
-      own.norm = mad_square(m, own.norm);
-      if (size[j] == 0.0) continue;
-      own.sum = mad(m, x[j], own.sum);
-      own.square = square_of(m, size[j], own.square);
-    }
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      own.sum = plus(own.sum, of_lane(own.sum, distance));
-      own.square += of_lane(own.square, distance);
-      own.norm += of_lane(own.norm, distance);
-    }
-    if (lane == 0 && i < count) take(i, own);
-  }
+template <class Wide>
+__device__ __forceinline__ void add_sums(RowSums<Wide> *sums, const RowSums<Wide> &more) {
+  sums->sum = plus(sums->sum, more.sum);
+  sums->square += more.square;
 }
 
-/* The vectors of an entry, in shared memory. */
-template <class Wide> struct Vectors {
-  Wide w[DM_ENTRY_MOST], t[DM_ENTRY_MOST];
-  double sizes_w[DM_ENTRY_MOST], sizes_t[DM_ENTRY_MOST];
+template <class Wide>
+__device__ __forceinline__ RowSums<Wide> of_lane(const RowSums<Wide> &v, int distance) {
+  return {found_of_lane(v.sum, distance), __shfl_xor_sync(~0u, v.square, distance)};
+}
+
+/* FIRST or SECOND, without a branch. */
+__device__ __forceinline__ double chosen(bool is_first, double first, double second) {
+  return is_first ? first : second;
+}
+__device__ __forceinline__ int64_t chosen(bool is_first, int64_t first, int64_t second) {
+  return is_first ? first : second;
+}
+__device__ __forceinline__ Complex128 chosen(bool is_first, Complex128 first, Complex128 second) {
+  return {chosen(is_first, first.re, second.re), chosen(is_first, first.im, second.im)};
+}
+template <class Wide>
+__device__ __forceinline__ RowSums<Wide> chosen(bool is_first, const RowSums<Wide> &first,
+                                                const RowSums<Wide> &second) {
+  return {chosen(is_first, first.sum, second.sum), chosen(is_first, first.square, second.square)};
+}
+
+/* Columns of size 0 do not count, for they may have NaN. */
+template <class Wide>
+__device__ __forceinline__ void add_element(RowSums<Wide> *sums, Wide m, Wide x, double size) {
+  if (size == 0.0) return;
+  sums->sum = mad(m, x, sums->sum);
+  sums->square = square_of(m, size, sums->square);
+}
+
+/* The sums of the lanes of row r, for r = lane / LANES_OF_ROW: at each step a lane passes on half
+ * of its rows and keeps the others. */
+template <class Wide>
+__device__ __forceinline__ RowSums<Wide> sum_of_lanes(RowSums<Wide> (&v)[ROWS]) {
+  int distance = LANES / 2;
+#pragma unroll
+  for (int half = ROWS / 2; half > 0; half /= 2, distance /= 2) {
+    const bool upper = threadIdx.x & distance;
+#pragma unroll
+    for (int r = 0; r < half; r++) {
+      const RowSums<Wide> passed = of_lane(chosen(upper, v[r], v[r + half]), distance);
+      v[r] = chosen(upper, v[r + half], v[r]);
+      add_sums(&v[r], passed);
+    }
+  }
+#pragma unroll
+  for (; distance > 0; distance /= 2) add_sums(&v[0], of_lane(v[0], distance));
+  return v[0];
+}
+
+/* The sums of row FIRST + lane / LANES_OF_ROW of M with X and SIZE; rows beyond the last repeat it.
+ */
+template <class Wide, class Element>
+__device__ __forceinline__ RowSums<Wide> sum_rows(const Part<Element> &m, int first, const Wide *x,
+                                                  const double *size, double *norm) {
+  const int lane = threadIdx.x % LANES, last = m.rows - 1;
+  if (m.col_stride == 1) { /* lanes read neighbours of a row */
+    RowSums<Wide> own[ROWS] = {};
+    const Element *row[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+      row[r] = m.base + (first + r < last ? first + r : last) * m.row_stride;
+    for (int j = lane; j < m.cols; j += LANES) {
+      Element found[ROWS];
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) found[r] = row[r][j];
+      const Wide xj = x[j];
+      const double own_size = size[j];
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) {
+        const Wide element = widen<Wide>(found[r]);
+        add_element(&own[r], element, xj, own_size);
+        if (norm && first + r <= last) *norm = mad_square(element, *norm);
+      }
+    }
+    return sum_of_lanes(own);
+  }
+  RowSums<Wide> own = {};
+  const int i = first + lane / LANES_OF_ROW;
+  const Element *p = m.base + (i < last ? i : last) * m.row_stride;
+#pragma unroll 8
+  for (int j = lane % LANES_OF_ROW; j < m.cols; j += LANES_OF_ROW) {
+    const Wide element = widen<Wide>(p[j * m.col_stride]);
+    add_element(&own, element, x[j], size[j]);
+    if (norm && i <= last) *norm = mad_square(element, *norm);
+  }
+#pragma unroll
+  for (int distance = LANES_OF_ROW / 2; distance > 0; distance /= 2)
+    add_sums(&own, of_lane(own, distance));
+  return own;
+}
+
+/* ---- an entry ---- */
+
+/* The warps of an entry, and what they share. */
+template <class Wide, int WARPS> struct Room {
+  static constexpr int MOST = WARPS == 1 ? SHORT : DM_ENTRY_MOST;
+  Wide w[MOST], t[MOST];
+  double sizes_w[MOST], sizes_t[MOST];
+  double squares[WARPS][MOST]; /* of B's columns, by each warp */
 };
+
+template <int WARPS> __device__ __forceinline__ int warp_of_entry() {
+  return WARPS == 1 ? 0 : threadIdx.x / LANES;
+}
+
+template <int WARPS> __device__ __forceinline__ void wait_for_warps() {
+  if (WARPS == 1)
+    __syncwarp();
+  else
+    __syncthreads();
+}
+
+/* The squares of columns, whose rows, or else the columns, the warps divide among them. */
+template <class Wide, int WARPS, class Element>
+__device__ void scan_entry(const Part<Element> &b, Room<Wide, WARPS> *room) {
+  const int lane = threadIdx.x % LANES, warp = warp_of_entry<WARPS>();
+  if (b.col_stride == 1) {
+    for (int j = lane; j < b.cols; j += LANES) {
+      double square = 0.0;
+#pragma unroll 8
+      for (int i = warp; i < b.rows; i += WARPS)
+        square = add_seen(widen<Wide>(b.base[i * b.row_stride + j]), square);
+      room->squares[warp][j] = square;
+    }
+    return;
+  }
+  for (int j = warp; j < b.cols; j += WARPS) {
+    double square = 0.0;
+    for (int i = lane; i < b.rows; i += LANES)
+      square = add_seen(widen<Wide>(b.base[i * b.row_stride + j * b.col_stride]), square);
+#pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2)
+      square += __shfl_xor_sync(~0u, square, distance);
+    if (lane < WARPS) room->squares[lane][j] = lane == 0 ? square : 0.0;
+  }
+}
 
 __device__ __forceinline__ void set(double *to, double value) {
   *to = value;
@@ -145,34 +201,28 @@ __device__ __forceinline__ void set(Complex128 *to, double value) {
   *to = {value, 0.0};
 }
 
-/* Sets w from the squares of B's columns, which threads side by side sum. */
-template <class Wide, class Element>
-__device__ void weigh_entry(const dm_judge_work &k, const Part<Element> &b, Wide *room,
-                            Vectors<Wide> *v, dm_columns_found *found) {
-  __shared__ double squares[JUDGES];
-  const int width = power_of(b.cols, JUDGES), lines = JUDGES / width, stride = b.cols | 1;
-  const int j = threadIdx.x % width, line = threadIdx.x / width;
-  double square = 0.0;
-  for_rows(room, b, false, [&](int, int count, const Wide *rows) {
-    for (int i = line; i < count && j < b.cols; i += lines)
-      square = add_seen(rows[i * stride + j], square);
-  });
-  squares[threadIdx.x] = square;
-  __syncthreads();
-  if (line > 0 || j >= b.cols) return;
-  for (int l = 1; l < lines; l++) square += squares[l * width + j];
-  const double w = weight_of(k.seed, j, square, false, found);
-  set(&v->w[j], w);
-  v->sizes_w[j] = fabs(w);
+template <class Wide, int WARPS, class Element>
+__device__ void weigh_entry(const dm_judge_work &k, const Part<Element> &b, Room<Wide, WARPS> *room,
+                            dm_columns_found *found) {
+  scan_entry<Wide, WARPS>(b, room);
+  wait_for_warps<WARPS>();
+  for (int j = threadIdx.x % (WARPS * LANES); j < b.cols; j += WARPS * LANES) {
+    double square = 0.0;
+#pragma unroll
+    for (int warp = 0; warp < WARPS; warp++) square += room->squares[warp][j];
+    const double w = weight_of(k.seed, j, square, false, found);
+    set(&room->w[j], w);
+    room->sizes_w[j] = fabs(w);
+  }
 }
 
-template <class Element>
-__device__ void weigh_entry(const dm_judge_work &k, const Part<Element> &b, int64_t *,
-                            Vectors<int64_t> *v, dm_columns_found *) {
-  const int j = threadIdx.x;
-  if (j >= b.cols) return;
-  v->w[j] = (int64_t)exact_weight_of(k.seed, j);
-  v->sizes_w[j] = 1.0;
+template <int WARPS, class Element>
+__device__ void weigh_entry(const dm_judge_work &k, const Part<Element> &b,
+                            Room<int64_t, WARPS> *room, dm_columns_found *) {
+  for (int j = threadIdx.x % (WARPS * LANES); j < b.cols; j += WARPS * LANES) {
+    room->w[j] = (int64_t)exact_weight_of(k.seed, j);
+    room->sizes_w[j] = 1.0;
+  }
 }
 
 __device__ __forceinline__ double turned(double v, bool) {
@@ -185,6 +235,27 @@ __device__ __forceinline__ Complex128 turned(Complex128 v, bool turns) {
   return {v.re, turns ? -v.im : v.im};
 }
 
+/* Sets w, t and their sizes. */
+template <class Wide, int WARPS, class Element>
+__device__ dm_columns_found prepare_entry(const dm_judge_work &k, const Part<Element> &b,
+                                          Room<Wide, WARPS> *room) {
+  const int lane = threadIdx.x % LANES;
+  dm_columns_found own = {};
+  weigh_entry(k, b, room, &own);
+  wait_for_warps<WARPS>();
+  for (int first = warp_of_entry<WARPS>() * ROWS; first < b.rows; first += WARPS * ROWS) {
+    const RowSums<Wide> sums = sum_rows(b, first, room->w, room->sizes_w, nullptr);
+    const int i = first + lane / LANES_OF_ROW;
+    if (lane % LANES_OF_ROW != 0 || i >= b.rows) continue;
+    bool strained = false;
+    room->t[i] = turned(sums.sum, k.turns_t);
+    room->sizes_t[i] = k.exact ? 1.0 : size_of_t(sums.square, is_zero(sums.sum), &strained);
+    own.strained |= strained;
+  }
+  wait_for_warps<WARPS>();
+  return WARPS == 1 ? join_lanes(own, dm_columns_join) : join_threads(own, dm_columns_join);
+}
+
 __device__ __forceinline__ void put(double (&to)[2], double v) {
   to[0] = v;
 }
@@ -192,88 +263,67 @@ __device__ __forceinline__ void put(double (&to)[2], Complex128 v) {
   to[0] = v.re, to[1] = v.im;
 }
 
+/* The sums of a row of A and of C. */
+template <class Wide> struct Compared { RowSums<Wide> y, z; };
+
 /* Row I of all entries. */
 template <class Wide>
-__device__ dm_rows_found compare(const dm_judge_work &k, const RowSums<Wide> &y,
-                                 const RowSums<Wide> &z, int64_t i,
+__device__ dm_rows_found compare(const dm_judge_work &k, const Compared<Wide> &row, int64_t i,
                                  const dm_columns_found &columns) {
   dm_row_sums s = {};
-  put(s.y, turned(y.sum, k.turns_y));
-  put(s.z, z.sum);
-  s.a_squares = y.square;
-  s.z_squares = z.square;
+  put(s.y, turned(row.y.sum, k.turns_y));
+  put(s.z, row.z.sum);
+  s.a_squares = row.y.square;
+  s.z_squares = row.z.square;
   return found_in_row(&k.factors, s, i, columns);
 }
-__device__ dm_rows_found compare(const dm_judge_work &k, const RowSums<int64_t> &y,
-                                 const RowSums<int64_t> &z, int64_t i, const dm_columns_found &) {
+__device__ dm_rows_found compare(const dm_judge_work &k, const Compared<int64_t> &row, int64_t i,
+                                 const dm_columns_found &) {
   const uint64_t alpha = (uint64_t)(int64_t)k.factors.alpha[0];
-  return found_exactly((uint64_t)z.sum, alpha * (uint64_t)y.sum, i);
+  return found_exactly((uint64_t)row.z.sum, alpha * (uint64_t)row.y.sum, i);
 }
 
-template <class Element>
-__device__ Part<Element> rows_of(const Part<Element> &m, int first, int count) {
-  return {m.base + first * m.row_stride, count, m.cols, m.row_stride, m.col_stride};
-}
-
-/* Sets w, t and their sizes. */
-template <class Wide, class Element>
-__device__ dm_columns_found prepare_entry(const dm_judge_work &k, const Part<Element> &b,
-                                          Wide *room, Vectors<Wide> *v) {
-  dm_columns_found own = {};
-  weigh_entry(k, b, room, v, &own);
-  for_rows(room, b, !k.exact, [&](int first, int count, const Wide *of) {
-    sum_rows(of, count, b.cols, v->w, v->sizes_w, [&](int i, const RowSums<Wide> &sums) {
-      bool strained = false;
-      v->t[first + i] = turned(sums.sum, k.turns_t);
-      v->sizes_t[first + i] = k.exact ? 1.0 : size_of_t(sums.square, is_zero(sums.sum), &strained);
-      own.strained |= strained;
-    });
-  });
-  return join_threads(own, dm_columns_join);
-}
-
-/* Rows of A and C, which are in shared memory one after the other: their sums wait there, too. */
-template <class Wide, class In, class Out>
+/* Compares the rows of C that a warp has, a row by each lane: OF holds the sums of 32. */
+template <class Wide, int WARPS, class In, class Out>
 __device__ void judge_rows(const dm_judge_work &k, const Part<In> &a, const Part<Out> &c,
-                           int64_t first_row, Wide *room, const Vectors<Wide> &v,
-                           const dm_columns_found &columns, dm_rows_found *found) {
-  __shared__ RowSums<Wide> of_a[ROWS], of_c[ROWS];
-  for_rows(room, a, false, [&](int first, int count, const Wide *of) {
-    sum_rows(of, count, a.cols, v.t, v.sizes_t,
-             [&](int i, const RowSums<Wide> &sums) { of_a[first + i] = sums; });
-  });
-  for_rows(room, c, false, [&](int first, int count, const Wide *of) {
-    sum_rows(of, count, c.cols, v.w, v.sizes_w,
-             [&](int i, const RowSums<Wide> &sums) { of_c[first + i] = sums; });
-  });
-  __syncthreads();
-  const int i = threadIdx.x;
-  if (i >= a.rows) return;
-  dm_rows_found one = compare(k, of_a[i], of_c[i], first_row + i, columns);
-  one.squares = of_c[i].norm;
-  dm_rows_join(found, &one);
+                           int64_t first_row, const Room<Wide, WARPS> &room,
+                           const dm_columns_found &columns, Compared<Wide> *of,
+                           dm_rows_found *found) {
+  const int lane = threadIdx.x % LANES;
+  for (int rows = warp_of_entry<WARPS>() * LANES; rows < a.rows; rows += WARPS * LANES) {
+    for (int first = rows; first < rows + LANES && first < a.rows; first += ROWS) {
+      const RowSums<Wide> y = sum_rows(a, first, room.t, room.sizes_t, nullptr);
+      const RowSums<Wide> z = sum_rows(c, first, room.w, room.sizes_w, &found->squares);
+      if (lane % LANES_OF_ROW == 0) of[first - rows + lane / LANES_OF_ROW] = {y, z};
+    }
+    __syncwarp();
+    if (rows + lane < a.rows) {
+      const dm_rows_found one = compare(k, of[lane], first_row + rows + lane, columns);
+      dm_rows_join(found, &one);
+    }
+    __syncwarp();
+  }
 }
 
-template <class In, class Out, class Wide>
-__global__ void __launch_bounds__(JUDGES, BLOCKS_PER_PROCESSOR)
+template <class In, class Out, class Wide, int WARPS>
+__global__ void __launch_bounds__(JUDGES, 2)
     judge_entries(dm_judge_work k, dm_view a, dm_view b, dm_view c, int64_t entries) {
-  extern __shared__ double memory[];
-  __shared__ Vectors<Wide> vectors;
-  Wide *room = reinterpret_cast<Wide *>(memory);
+  constexpr int AT_ONCE = ALL_WARPS / WARPS; /* entries of a block */
+  __shared__ Room<Wide, WARPS> rooms[AT_ONCE];
+  __shared__ Compared<Wide> compared[ALL_WARPS][LANES];
+  const int warp = threadIdx.x / LANES, place = warp / WARPS;
   dm_columns_found columns = {};
   dm_rows_found rows = nothing_found();
-  for (int64_t e = blockIdx.x; e < entries; e += gridDim.x) {
-    const Part<In> of_a = part_of<In>(a, e, entries), of_b = part_of<In>(b, e, entries);
-    const Part<Out> of_c = part_of<Out>(c, e, entries);
-    const dm_columns_found found = prepare_entry(k, of_b, room, &vectors);
-    dm_columns_join(&columns, &found);
-    for (int first = 0; first < of_a.rows; first += ROWS) {
-      const int count = of_a.rows - first < ROWS ? of_a.rows - first : ROWS;
-      judge_rows(k, rows_of(of_a, first, count), rows_of(of_c, first, count), e * of_a.rows + first,
-                 room, vectors, found, &rows);
-    }
-    __syncthreads(); /* before the next entry's vectors */
+  for (int64_t e = (int64_t)blockIdx.x * AT_ONCE + place; e < entries; e += gridDim.x * AT_ONCE) {
+    const Part<In> of_a = part_of<In>(a, e, entries);
+    const dm_columns_found found =
+        prepare_entry<Wide, WARPS>(k, part_of<In>(b, e, entries), &rooms[place]);
+    if (threadIdx.x % (WARPS * LANES) == 0) dm_columns_join(&columns, &found);
+    judge_rows<Wide, WARPS>(k, of_a, part_of<Out>(c, e, entries), e * of_a.rows, rooms[place],
+                            found, compared[warp], &rows);
+    wait_for_warps<WARPS>(); /* before the next entry's vectors */
   }
+  columns = join_threads(columns, dm_columns_join);
   tell(k, &columns, join_threads(rows, dm_rows_join));
 }
 
@@ -281,11 +331,13 @@ template <class In, class Out>
 cudaError_t launch(const dm_judge_work *work, dm_view a, dm_view b, dm_view c, int64_t entries,
                    int processors) {
   typedef typename WideOf<In>::Type Wide;
-  const int64_t most = (int64_t)processors * BLOCKS_PER_PROCESSOR;
-  int64_t blocks = entries < most ? entries : most;
-  if (blocks > DM_JUDGED_PARTS) blocks = DM_JUDGED_PARTS;
-  judge_entries<In, Out, Wide>
-      <<<(unsigned)blocks, JUDGES, CHUNK_BYTES, work->stream>>>(*work, a, b, c, entries);
+  const bool many = entries >= 2 * processors && a.cols <= SHORT && b.cols <= SHORT;
+  const int64_t wanted = many ? (entries + ALL_WARPS - 1) / ALL_WARPS : entries;
+  const int64_t most = 2 * processors < DM_JUDGED_PARTS ? 2 * processors : DM_JUDGED_PARTS;
+  const auto kernel =
+      many ? judge_entries<In, Out, Wide, 1> : judge_entries<In, Out, Wide, ALL_WARPS>;
+  kernel<<<(unsigned)(wanted < most ? wanted : most), JUDGES, 0, work->stream>>>(*work, a, b, c,
+                                                                                 entries);
   return cudaGetLastError();
 }
 

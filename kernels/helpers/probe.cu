@@ -165,34 +165,72 @@ template <class Element> __device__ __forceinline__ uint32_t odd_in(uint32_t wor
   return (word & 0x7fff7fff) + Packed<Element>::LEAST;
 }
 
-/* Adds a run of columns of ROWS rows, and changes X and SIZE. */
-template <class Element, int ROWS, int LENGTH>
-__device__ __forceinline__ void add_packed(const Run<Element, true> (&run)[ROWS], const Mask &mask,
-                                           double (&x)[LENGTH], double (&size)[LENGTH],
-                                           RowSums<double> (&sum)[ROWS], bool norms) {
+/* Adds two columns of a row, WORD; X and SIZE are multiplied by UP. */
+template <class Element>
+__device__ __forceinline__ void add_word(uint32_t word, uint32_t mask, const double (&x)[2],
+                                         const double (&size)[2], double up, bool norms,
+                                         RowSums<double> *sum) {
+  const uint32_t kept = word & mask;
+  const double m[2] = {unpacked<Element>(kept << 16), unpacked<Element>(kept)};
+  sum->odd |= odd_in<Element>(kept);
+#pragma unroll
+  for (int v = 0; v < 2; v++) {
+    sum->sum = fma(m[v], x[v], sum->sum);
+    sum->square = add_sized(m[v], size[v], sum->square);
+  }
+  if (!norms) return;
+  sum->odd_in_norm |= odd_in<Element>(word);
+  sum->norm = add_sized(unpacked<Element>(word << 16), up, sum->norm);
+  sum->norm = add_sized(unpacked<Element>(word), up, sum->norm);
+}
+
+/* Adds AT_ONCE times two columns of ROWS rows, from J on, GROUP lanes apart; of the last two the
+ * second may be END.  Lanes read only two columns each of X and SIZE, which lie side by side: with
+ * eight the cache delivers these more slowly than memory the rows. */
+template <class Element, int GROUP, int AT_ONCE, int ROWS>
+__device__ __forceinline__ void add_words(const Element *const (&row)[ROWS], int64_t j, int64_t end,
+                                          const double *x, const double *size, bool norms,
+                                          RowSums<double> (&sum)[ROWS]) {
   const double up = power_of_two(Packed<Element>::SCALE - PACKED_REST);
+  double xs[AT_ONCE][2], sizes[AT_ONCE][2];
+  uint32_t words[AT_ONCE][ROWS], mask[AT_ONCE];
 #pragma unroll
-  for (int v = 0; v < LENGTH; v++) x[v] *= up, size[v] *= up;
+  for (int u = 0; u < AT_ONCE; u++) {
+    const int64_t at = j + u * 2 * GROUP;
+    const bool full = AT_ONCE > 1 || at + 1 < end;
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    uint32_t words[4];
-    memcpy(words, &run[r], sizeof words);
-#pragma unroll
-    for (int w = 0; w < 4; w++) {
-      const uint32_t kept = words[w] & mask.words[w];
-      const double m[2] = {unpacked<Element>(kept << 16), unpacked<Element>(kept)};
-      sum[r].odd |= odd_in<Element>(kept);
-#pragma unroll
-      for (int v = 0; v < 2; v++) {
-        sum[r].sum = fma(m[v], x[2 * w + v], sum[r].sum);
-        sum[r].square = add_sized(m[v], size[2 * w + v], sum[r].square);
-      }
-      if (!norms) continue;
-      sum[r].odd_in_norm |= odd_in<Element>(words[w]);
-      sum[r].norm = add_sized(unpacked<Element>(words[w] << 16), up, sum[r].norm);
-      sum[r].norm = add_sized(unpacked<Element>(words[w]), up, sum[r].norm);
+    for (int r = 0; r < ROWS; r++)
+      words[u][r] = full ? __ldcs(reinterpret_cast<const uint32_t *>(row[r] + at))
+                         : *reinterpret_cast<const uint16_t *>(row[r] + at);
+    if (AT_ONCE > 1) {
+      load_vector<true>(xs[u], x + at, 2);
+      load_vector<true>(sizes[u], size + at, 2);
+    } else {
+      load_vector<false>(xs[u], x + at, full ? 2 : 1);
+      load_vector<false>(sizes[u], size + at, full ? 2 : 1);
     }
   }
+#pragma unroll
+  for (int u = 0; u < AT_ONCE; u++) {
+    mask[u] = (sizes[u][0] == 0.0 ? 0 : 0xffff) | (sizes[u][1] == 0.0 ? 0 : 0xffff0000);
+#pragma unroll
+    for (int v = 0; v < 2; v++) xs[u][v] *= up, sizes[u][v] *= up;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+      add_word<Element>(words[u][r], mask[u], xs[u], sizes[u], up, norms, &sum[r]);
+  }
+}
+
+/* Adds this lane's columns of BEGIN to END. */
+template <class Element, int GROUP, int ROWS>
+__device__ __forceinline__ void add_packed(const Element *const (&row)[ROWS], int64_t begin,
+                                           int64_t end, const double *x, const double *size,
+                                           bool norms, RowSums<double> (&sum)[ROWS]) {
+  constexpr int AT_ONCE = 4;
+  int64_t j = begin + threadIdx.x % GROUP * 2;
+  for (; j + (AT_ONCE - 1) * 2 * GROUP + 2 <= end; j += AT_ONCE * 2 * GROUP)
+    add_words<Element, GROUP, AT_ONCE>(row, j, end, x, size, norms, sum);
+  for (; j < end; j += 2 * GROUP) add_words<Element, GROUP, 1>(row, j, end, x, size, norms, sum);
 }
 
 /* Sums of packed elements become those of their values. */
@@ -211,26 +249,6 @@ template <int ROWS> __device__ __forceinline__ void unpack_sums(RowSums<double> 
 /* Whether the sums of a group of lanes are of packed elements. */
 template <class Element, bool WIDE, bool SIZED>
 constexpr bool packs = WIDE &&SIZED &&Packed<Element>::FITS;
-
-template <class Element, bool WIDE, bool SIZED, int ROWS, int LENGTH, class Wide>
-__device__ __forceinline__ void
-add_elements(const Run<Element, WIDE> (&run)[ROWS], const Mask &mask, const Wide (&x)[LENGTH],
-             const double (&size)[LENGTH], RowSums<Wide> (&sum)[ROWS], bool squares, bool norms) {
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const Run<Element, WIDE> kept = masked(run[r], mask);
-#pragma unroll
-    for (int v = 0; v < LENGTH; v++) {
-      const Wide element = widen<Wide>(kept.at[v]);
-      sum[r].sum = mad(element, x[v], sum[r].sum);
-      if (SIZED)
-        sum[r].square = add_sized(element, size[v], sum[r].square);
-      else if (squares)
-        sum[r].square = add_square(element, x[v], sum[r].square);
-      if (SIZED && norms) sum[r].norm = mad_square(widen<Wide>(run[r].at[v]), sum[r].norm);
-    }
-  }
-}
 
 /* Adds one run of columns of ROWS rows; FULL: COUNT covers the whole run. SIZED: squares with sizes
  * of their own and, if asked for, norms. */
@@ -253,10 +271,20 @@ __device__ __forceinline__ void add_run(const Element *const (&row)[ROWS], int64
   for (int r = 0; r < ROWS; r++) /* all loads before the first use */
     run[r] = FULL ? load_run<Element, WIDE>(row[r] + offset)
                   : load_run<Element, WIDE>(row[r] + offset, count);
-  if constexpr (packs<Element, WIDE, SIZED>)
-    add_packed<Element>(run, mask, xs, sizes, sum, norms);
-  else
-    add_elements<Element, WIDE, SIZED>(run, mask, xs, sizes, sum, squares, norms);
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    const R kept = masked(run[r], mask);
+#pragma unroll
+    for (int v = 0; v < R::LENGTH; v++) {
+      const Wide element = widen<Wide>(kept.at[v]);
+      sum[r].sum = mad(element, xs[v], sum[r].sum);
+      if (SIZED)
+        sum[r].square = add_sized(element, sizes[v], sum[r].square);
+      else if (squares)
+        sum[r].square = add_square(element, xs[v], sum[r].square);
+      if (SIZED && norms) sum[r].norm = mad_square(widen<Wide>(run[r].at[v]), sum[r].norm);
+    }
+  }
 }
 
 /* How blocks divide a matrix: the blocks for the rows of an entry, one below the other, then those
@@ -302,15 +330,18 @@ __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, con
              (first + r < last ? first + r : last - 1) * m.row_stride;
 
   RowSums<Wide> sum[ROWS] = {};
-  int64_t j = begin + lane * V;
-  for (; j + V <= end; j += GROUP * V)
-    add_run<Element, WIDE, true, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size, V,
-                                        sum, squares, norms);
-  if (j < end)
-    add_run<Element, WIDE, false, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size,
-                                         end - j, sum, squares, norms);
-
-  if constexpr (packs<Element, WIDE, SIZED>) unpack_sums(sum);
+  if constexpr (packs<Element, WIDE, SIZED>) {
+    add_packed<Element, GROUP>(row, begin, end, x, size, norms, sum);
+    unpack_sums(sum);
+  } else {
+    int64_t j = begin + lane * V;
+    for (; j + V <= end; j += GROUP * V)
+      add_run<Element, WIDE, true, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size, V,
+                                          sum, squares, norms);
+    if (j < end)
+      add_run<Element, WIDE, false, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size,
+                                           end - j, sum, squares, norms);
+  }
   Wide of_sum[ROWS];
   double of_square[ROWS], of_norm[ROWS];
 #pragma unroll

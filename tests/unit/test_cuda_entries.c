@@ -7,13 +7,20 @@ enum { SHAPES = 40, MOST_ENTRIES = 2000, SEED = 3 };
 
 typedef struct small_case {
   dm_dtype type, type_c;
-  double unit; /* the roundoff of sums */
+  double unit;  /* the roundoff of sums */
+  double least; /* subnormal number of C's type */
 } small_case;
 
 static const small_case cases[] = {
-    {DM_F64, DM_F64, 0x1p-53},  {DM_F32, DM_F32, 0x1p-24},   {DM_F16, DM_F32, 0x1p-24},
-    {DM_BF16, DM_F32, 0x1p-24}, {DM_BF16, DM_BF16, 0x1p-24}, {DM_F16, DM_F16, 0x1p-24},
-    {DM_C64, DM_C64, 0x1p-24},  {DM_C128, DM_C128, 0x1p-53}, {DM_I8, DM_I32, 0.0},
+    {DM_F64, DM_F64, 0x1p-53, 0x1p-1074},
+    {DM_F32, DM_F32, 0x1p-24, 0x1p-149},
+    {DM_F16, DM_F32, 0x1p-24, 0x1p-149},
+    {DM_BF16, DM_F32, 0x1p-24, 0x1p-149},
+    {DM_BF16, DM_BF16, 0x1p-24, 0x1p-133},
+    {DM_F16, DM_F16, 0x1p-24, 0x1p-24},
+    {DM_C64, DM_C64, 0x1p-24, 0x1p-149},
+    {DM_C128, DM_C128, 0x1p-53, 0x1p-1074},
+    {DM_I8, DM_I32, 0.0, 0.0},
 };
 
 typedef struct small_product {
