@@ -118,7 +118,8 @@ template <int OF> __device__ dm_rows_found compare_exactly(const dm_judge_work &
 }
 
 template <int OF>
-__global__ void __launch_bounds__(JUDGES) judge(dm_judge_work k, int64_t column_parts) {
+__global__ void __launch_bounds__(JUDGES, OF == 1 ? 4 : 2)
+    judge(dm_judge_work k, int64_t column_parts) {
   const dm_columns_found columns =
       join_blocks(k.columns, column_parts, dm_columns_found{}, dm_columns_join);
   dm_rows_found found = nothing_found();

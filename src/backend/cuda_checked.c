@@ -124,6 +124,7 @@ static dm_status cuda_add_b(cuda_checking *c) {
     DM_CUDA(gpu, dm_kernels_scan(c->sample, k->columns_of_b.parts, c->most,
                                  (double *)(uintptr_t)k->columns_of_b.squares, NULL, k->stream));
   DM_CUDA(gpu, dm_kernels_weigh(k));
+  if (c->overlaps) DM_TRY(dm_cuda_order(gpu, k->stream, gpu->lanes[DM_COMPUTE].stream));
   return cuda_probe(c, b, k->w, k->sizes_w, &k->b, false);
 }
 
@@ -266,6 +267,15 @@ static dm_status cuda_add_operands(cuda_checking *c) {
   return k->factors.reads_c ? cuda_probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
 }
 
+/* C w, in STREAM: beside A (B w) if that is not taken before the product. */
+static dm_status cuda_add_product(cuda_checking *c, cudaStream_t stream) {
+  const cudaStream_t others = c->work.stream;
+  c->work.stream = stream;
+  dm_status status = cuda_probe(c, c->whole->c, c->work.w, c->work.sizes_w, &c->work.c, true);
+  c->work.stream = others;
+  return status;
+}
+
 static dm_status cuda_multiply(cuda_checking *c) {
   dm_cuda *gpu = c->gpu;
   dm_judge_work *k = &c->work;
@@ -279,8 +289,9 @@ static dm_status cuda_multiply(cuda_checking *c) {
   else if (!c->product->multiplied)
     DM_TRY(c->product->multiply(&gpu->base, c->whole, NULL, &done));
   if (!first) DM_TRY(cuda_add_operands(c));
-  DM_TRY(dm_cuda_order(gpu, products, k->stream));
-  DM_TRY(cuda_probe(c, c->whole->c, k->w, k->sizes_w, &k->c, true));
+  DM_TRY(first ? dm_cuda_order(gpu, products, k->stream) : DM_OK);
+  DM_TRY(cuda_add_product(c, first ? k->stream : products));
+  DM_TRY(first ? DM_OK : dm_cuda_order(gpu, products, k->stream));
   DM_CUDA(gpu, dm_kernels_judge(k));
   return DM_OK;
 }

@@ -124,7 +124,7 @@ static void compare_types(const char *name, bool is_complex, int64_t m, int64_t 
                           int64_t strip, int64_t cut) {
   const dm_compute row = mode_of(name, k);
   const dm_dtype work = dm_compute_type(row.work, is_complex);
-  const int64_t lines = m + dm_compute_parts(&row, work) * n;
+  const int64_t parts = dm_compute_parts(&row, work), lines = m + parts * n;
   dm_backend *cpu = open_mode(&dm_backend_cpu, &row), *gpu = open_mode(&dm_backend_cuda, &row);
   const dm_generator generator = {.kind = DM_NORMAL, .seed = 7};
   pair a = make_pair(gpu, work, m, k, 3, generator), b = make_pair(gpu, work, k, n, 1, generator);
@@ -132,7 +132,8 @@ static void compare_types(const char *name, bool is_complex, int64_t m, int64_t 
   const int64_t size = dm_dtype_size(work);
   char *c = zeros(m * stride * size);
   int32_t *exponents = zeros(lines * 4);
-  for (int64_t i = 0; i < lines; i++) exponents[i] = 40 + (int32_t)(bits_at(i) % 5);
+  for (int64_t i = 0; i < lines; i++) /* both of a complex column are equal */
+    exponents[i] = 40 + (int32_t)(bits_at(i < m ? i : m + (i - m) / parts) % 5);
   void *on_c = on_gpu(m * stride * size, UNTOUCHED);
   int32_t *on_exponents = uploaded(exponents, lines * 4);
   const int64_t plane = dm_compute_plane(&row, lines - m);
