@@ -24,8 +24,10 @@ dm_status dm_multiply_run(dm_run *run, const dm_multiply *multiply, dm_record *r
  * output. */
 dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *record);
 
-/* Collective: the *FORECAST of this plan, without messages, unless the user wants details. */
-dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, dm_forecast *forecast);
+/* Collective: the *FORECAST of this plan, and the *host_bytes that a rank needs, without messages,
+ * unless the user wants details. */
+dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, dm_forecast *forecast,
+                               int64_t *host_bytes);
 
 /* Reports that C is there: an earlier run ended after it named C, but before it could report, or
  * the same command has made it. RECORD may be NULL. */

@@ -118,15 +118,15 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   return status;
 }
 
-/* FORECAST: of the plan, or NULL. */
+/* *plan becomes what was planned; or NULL. */
 static dm_status only_plan(dm_run *run, const dm_multiply *multiply, dm_record *record,
-                           dm_forecast *forecast) {
+                           dm_plan *plan) {
   dm_repair repair = {0};
   DM_FREED dm_job *j = NULL;
   DM_TRY(new_job(run, multiply, &repair, &j));
   dm_status status = dm_job_plan(j, run->rank == 0 ? record : NULL);
   if (status && !status->agreed) return status;
-  if (!status && forecast) *forecast = j->setup.plan.forecast;
+  if (!status && plan) *plan = j->setup.plan;
   multiply_close_memory(j);
   dm_setup_close(&j->setup);
   return status;
@@ -136,11 +136,17 @@ dm_status dm_multiply_plan(dm_run *run, const dm_multiply *multiply, dm_record *
   return only_plan(run, multiply, record, NULL);
 }
 
-dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, dm_forecast *forecast) {
+dm_status dm_multiply_forecast(dm_run *run, const dm_multiply *multiply, dm_forecast *forecast,
+                               int64_t *host_bytes) {
   const dm_level level = run->log.level;
+  dm_plan plan;
   if (level < DM_LOG_DETAIL) run->log.level = (dm_level)dm_min(level, DM_LOG_WARNING);
-  dm_status status = only_plan(run, multiply, NULL, forecast);
+  dm_status status = only_plan(run, multiply, NULL, &plan);
   run->log.level = level;
+  if (!status) {
+    *forecast = plan.forecast;
+    *host_bytes = plan.host_bytes;
+  }
   return status;
 }
 

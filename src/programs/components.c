@@ -469,6 +469,8 @@ static void components_report_plan(const dm_components_state *c, double seconds,
   dm_record_integer(record, "components.small_bytes", "memory of rank 0 for small problems",
                     DM_SHOWN_BYTES,
                     gram ? dm_times(c->small, dm_times(c->small, 8)) + basis : 3 * basis);
+  dm_record_integer(record, "components.host_bytes", "memory, together", DM_SHOWN_BYTES,
+                    dm_plus(c->host_bytes, dm_basis_bytes(c)));
   dm_record_integer(record, "components.strip_rows", NULL, DM_SHOWN_PLAIN, c->step);
   dm_record_text(record, "components.type", "products in", "%s", dm_dtype_name(c->work));
   dm_record_real(record, "components.flop", "operations", DM_SHOWN_PLAIN, flops);

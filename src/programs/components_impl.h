@@ -58,6 +58,7 @@ typedef struct dm_components_state {
   dm_state state;
   bool recorded;         /* a file has the search, as it was */
   dm_forecast *forecast; /* what products would take is added to it, in their place; or NULL */
+  int64_t host_bytes;    /* the most that a rank would need meanwhile, but for the basis */
   bool unchecked, converged;
   double largest; /* residual of the vectors found */
   double orthogonality[2];
@@ -105,6 +106,7 @@ dm_status dm_components_score(dm_components_state *c, double *components, double
 
 dm_status dm_basis_open(dm_components_state *c);
 void dm_basis_close(dm_basis *basis);
+int64_t dm_basis_bytes(const dm_components_state *c); /* of its arrays, and those of a pass */
 
 /* P gets COUNT random vectors, of the seed. */
 dm_status dm_basis_begin(dm_components_state *c, int64_t count);

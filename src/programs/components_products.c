@@ -57,12 +57,14 @@ typedef struct components_product {
 
 static dm_status components_add_forecast(dm_components_state *c, dm_multiply *job) {
   dm_forecast one;
+  int64_t host_bytes;
   job->checkpoint = false;
   job->scratch = true;
   for (int x = 0; x < 2; x++) job->equation.standard[x] = (dm_standard){.fills = false};
   job->vectors = (dm_vectors){.weights = {.rows = 0}};
   job->equation.divided = DM_NO_DIVISION;
-  DM_TRY(dm_multiply_forecast(c->run, job, &one));
+  DM_TRY(dm_multiply_forecast(c->run, job, &one, &host_bytes));
+  c->host_bytes = dm_max(c->host_bytes, host_bytes + job->engine.beside);
   c->forecast->read += one.read;
   c->forecast->gemm += one.gemm;
   c->forecast->total += one.total;

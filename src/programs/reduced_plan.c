@@ -31,7 +31,7 @@ static int64_t reduced_result_bytes(const reduced *r) {
 
 /* What is predicted for the last tile of the first row, whose matrices are read as they are. */
 static dm_status reduced_forecast_tile(reduced *r, const dm_cut *a, const dm_cut *b, dm_range rows,
-                                       dm_range cols, double *seconds) {
+                                       dm_range cols, double *seconds, int64_t *host_bytes) {
   DM_FREED dm_reduced_tile *job = NULL;
   dm_forecast forecast;
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
@@ -40,13 +40,15 @@ static dm_status reduced_forecast_tile(reduced *r, const dm_cut *a, const dm_cut
   if (e->distance.kind != DM_NO_DISTANCE) e->type = e->type_c = DM_F64;
   e->distance.kind = DM_NO_DISTANCE;
   for (int x = 0; x < 2; x++) e->standard[x] = (dm_standard){.fills = false};
-  DM_TRY(dm_multiply_forecast(r->run, &job->multiply, &forecast));
+  DM_TRY(dm_multiply_forecast(r->run, &job->multiply, &forecast, host_bytes));
   *seconds = forecast.total;
+  *host_bytes += job->multiply.engine.beside;
   return DM_OK;
 }
 
-/* Seconds for all tiles, and to pass each element once; negative: they are not predicted. */
-static dm_status reduced_forecast(reduced *r, double *seconds) {
+/* Seconds for all tiles, and to pass each element once; negative: they are not predicted. Bytes of
+ * a rank while it multiplies. */
+static dm_status reduced_forecast(reduced *r, double *seconds, int64_t *host_bytes) {
   const dm_problem *p = &r->problem;
   const dm_multiply *m = r->multiply;
   const int64_t last = r->diagonal ? 0 : (dm_ceil_div(p->n, r->step) - 1) * r->step;
@@ -62,7 +64,7 @@ static dm_status reduced_forecast(reduced *r, double *seconds) {
     if (status) dm_cut_free(&a);
   }
   DM_TRY(dm_comm_agree(r->run->world, status));
-  status = reduced_forecast_tile(r, &a, &b, rows, cols, seconds);
+  status = reduced_forecast_tile(r, &a, &b, rows, cols, seconds, host_bytes);
   dm_cut_free(&a);
   dm_cut_free(&b);
   DM_TRY(status);
@@ -73,7 +75,8 @@ static dm_status reduced_forecast(reduced *r, double *seconds) {
   return DM_OK;
 }
 
-static void reduced_report_plan(const reduced *r, double seconds, dm_record *record) {
+static void reduced_report_plan(const reduced *r, double seconds, int64_t host_bytes,
+                                dm_record *record) {
   const dm_problem *p = &r->problem;
   const int64_t tiles = dm_reduced_tile_count(r), bytes = reduced_result_bytes(r);
   const double flops = 2.0 * r->all * (double)p->k;
@@ -89,6 +92,9 @@ static void reduced_report_plan(const reduced *r, double seconds, dm_record *rec
                     r->tile_bytes);
   dm_record_integer(record, "reduction.kept_bytes", "memory for what is kept", DM_SHOWN_BYTES,
                     dm_reduced_kept_bytes(r));
+  if (seconds >= 0.0)
+    dm_record_integer(record, "reduction.host_bytes", "memory, together", DM_SHOWN_BYTES,
+                      host_bytes);
   if (bytes >= 0)
     dm_record_integer(record, "reduction.result_bytes", "size of the result", DM_SHOWN_BYTES,
                       bytes);
@@ -112,8 +118,9 @@ dm_status dm_reduced_plan(dm_run *run, const dm_multiply *multiply, dm_record *r
   if (!status) status = dm_reduced_choose_step(&r);
   if (!status) dm_reduced_say_tiles(&r);
   double seconds = -1.0;
-  if (!status) status = reduced_forecast(&r, &seconds);
-  if (!status && record && run->rank == 0) reduced_report_plan(&r, seconds, record);
+  int64_t host_bytes = 0;
+  if (!status) status = reduced_forecast(&r, &seconds, &host_bytes);
+  if (!status && record && run->rank == 0) reduced_report_plan(&r, seconds, host_bytes, record);
   dm_reduced_end(&r, status);
   return status;
 }

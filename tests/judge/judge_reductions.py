@@ -1,10 +1,12 @@
 """Reductions: what is kept of a C that is never stored is what NumPy keeps of C: order, ties, NaN, padding, sums;
 whatever the tiles, the ranks, the types and the verb; refusals."""
+import time
+
 import elements
 import h5py
 import numpy as np
 import zarr_stores
-from running import command, ended, expect, how_many, options, peak_mib, process_mib, run, run_cases
+from running import command, ended, expect, how_many, options, peak_mib, process_mib, records_of, run, run_cases
 
 INTEGER = ("i8", "i32")
 NUMBERS = {"max": np.nanmax, "min": np.nanmin, "sum": np.sum, "mean": np.mean}
@@ -391,6 +393,31 @@ def limited(folder, damier):
         expect(held <= most + 12, f"{rows} x {cols}: {held} MiB are held, {most} allowed")
 
 
+def planned(folder, damier):
+    """What `damier plan` says of memory, size and time is what happens, as far as a busy computer lets it."""
+    run(damier, 1, "generate", folder / "x.h5", "--rows", 4000, "--cols", 400, "--type", "f64", "-q")
+    run(damier, 1, "generate", folder / "long.h5", "--rows", 1500, "--cols", 16000, "--type", "f32", "-q")
+    most = f"host={process_mib(damier) + 70}MiB"
+    for name, verb, words in (("x", "gram", ["--of", "rows", "--top", 50]), ("x", "cor", ["--of", "rows", "--reduce", "sum,max", "--reproducible"]),
+                              ("x", "gram", ["--of", "rows", "--metric", "euclidean"]), ("long", "gram", ["--of", "rows", "--top", 9, "--memory", most]),
+                              ("x", "pca", ["--rank", 9, "--method", "gram"]), ("x", "pca", ["--rank", 9, "--method", "passes", "--passes", 8])):
+        words = [verb, folder / f"{name}.h5", *words]
+        record = folder / "plan.jsonl"
+        run(damier, 1, "plan", *words, "-q", "--json", record)
+        said = records_of(record)[-1]
+        said = said.get("reduction") or said["components"]
+        started = time.monotonic()
+        held = peak_mib([damier, *words, "-o", folder / "r.h5", "-q", *(["--tolerance", 0.9] if verb == "pca" else [])])
+        took = time.monotonic() - started
+        told = said["host_bytes"] / 2**20
+        expect(held <= 1.2 * told + 16 and told <= 4 * held, f"{words}: {held} MiB are held, {told:.0f} were predicted")
+        expect(said["predicted_s"] / 10 <= took <= 30 * said["predicted_s"] + 3, f"{words}: {took:.2f} s, {said['predicted_s']:.2f} were predicted")
+        if "result_bytes" in said:
+            size = (folder / "r.h5").stat().st_size
+            expect(abs(size - said["result_bytes"]) <= 30000, f"{words}: {size} bytes, {said['result_bytes']} were predicted")
+        (folder / "r.h5").unlink()
+
+
 def without_room(folder, damier):
     """More elements than fit in memory go to the disk of the result; nothing stays of that."""
     x = np.random.default_rng(8).integers(-3, 4, size=(1500, 20)).astype("f4")
@@ -516,5 +543,5 @@ def replaces(folder, damier):
 TILES = [("gram", 1, True), ("gram", 3, False), ("multiply", 2, True)]
 
 chosen = options()
-run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (tall,), (limited,), (without_room,), (archives,), (same_bits, "cor", "--no-self"), (same_bits, "multiply", "--each column"), (refusals,), (replaces,)]
+run_cases(chosen.damier, [(several_tiles, *case) for case in TILES] + [(as_stored, *case, 1 + i % 3) for i, case in enumerate(ALIKE)] + [(other_inputs,), (several, "gram", 1, "row"), (several, "multiply", 2, "column"), (diagonal,), (nan_and_inf,), (norms,), (dry_runs,), (tall,), (limited,), (planned,), (without_room,), (archives,), (same_bits, "cor", "--no-self"), (same_bits, "multiply", "--each column"), (refusals,), (replaces,)]
           + [(drawn, seed) for seed in range(how_many(chosen, 16, 32, 1000))])
