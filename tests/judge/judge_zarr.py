@@ -107,6 +107,33 @@ def groups(folder, damier):
         expect("/in/x" in told.stdout + told.stderr and "/y" in told.stdout + told.stderr, told.stdout + told.stderr)
 
 
+def verbs(folder, damier, ranks, how):
+    """X of every verb: statistics, components, distances, and what is kept of C, computed by NumPy's plain definitions."""
+    x = np.random.default_rng(9).normal(size=(ROWS, COLS)) @ np.diag(np.linspace(3, 1, COLS))
+    store = zs.write(folder / "x.zarr", x, **how)
+    middle = x - x.mean(0)
+    distances = np.sqrt(((x[:, None] - x[None]) ** 2).sum(2))
+    far = distances + np.diag(np.full(ROWS, np.inf))
+    strong = np.where((np.abs(np.corrcoef(x.T)) > 0.2) & ~np.eye(COLS, dtype=bool), np.corrcoef(x.T), 0)
+    for verb, words, wanted in (
+            ("cov", (), {"c": np.cov(x.T)}), ("cor", ("--of", "rows"), {"c": np.corrcoef(x)}), ("gram", (), {"c": x.T @ x}),
+            ("pca", ("--rank", 4), {"pca/singular_values": np.linalg.svd(middle)[1][:4]}),
+            ("svd", ("--rank", 4, "--method", "passes", "--tolerance", 1e-9), {"svd/singular_values": np.linalg.svd(x)[1][:4]}),
+            ("gram", ("--of", "rows", "--metric", "euclidean"), {"c": distances}),
+            ("gram", ("--of", "rows", "--metric", "euclidean", "--top", 3, "--no-self"),
+             {"c/values": np.sort(far, 1)[:, :3], "c/indices": np.argsort(far, 1)[:, :3]}),
+            ("cor", ("--reduce", "max,argmin"), {"c/max/max": np.corrcoef(x.T).max(1), "c/argmin/argmin": np.corrcoef(x.T).argmin(1)}),
+            ("cor", ("--above", 0.2, "--by", "abs", "--no-self"), {"c/data": strong[strong != 0]})):
+        run(damier, ranks, verb, store, *words, "-o", folder / f"{verb}.h5", "--force", "-q")
+        with h5py.File(folder / f"{verb}.h5") as file:
+            for name, array in wanted.items():
+                got = file[name][()]
+                expect(got.shape == array.shape and np.allclose(got, array, rtol=1e-9, atol=1e-9), f"{verb} {words} {name}: {got.shape}")
+        (folder / f"{verb}.h5").unlink()
+    run(damier, ranks, "gram", store, "--of", "rows", "--metric", "euclidean", "-o", folder / "d.zarr", "-q")
+    check(read(folder, damier, folder / "d.zarr", size=ROWS).round(9), distances.round(9), "distances written as Zarr")
+
+
 def packed(value):
     return base64.b64encode(struct.pack("<d", value)).decode()
 
@@ -260,6 +287,7 @@ def main():
     cases += [(third, "f8", codec) for codec in codecs]
     cases += [(second, dtype, older[i % len(older)]) for i, dtype in enumerate(TYPES)]
     cases += [(axes,), (groups,), (meanings,), (unwritten,), (damaged,)]
+    cases += [(verbs, 1, {"version": 2}), (verbs, 3, {"shards": (32, 48)})]
     if "zstd" in codecs:
         cases += [(written, "f8", 1), (written, "f4", 3), (written, "c16", 1), (replaced,)]
     return run_cases(args.damier, cases)
