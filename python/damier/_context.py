@@ -85,10 +85,9 @@ class Context(Handle):
                             for key in ("center_a", "scale_a", "weights", "center", "scale", "grm", "metric"))
         self._changes |= options.get("missing") == "mean"
         by_name: Any = options
-        self._row_axes = {x: by_name.get(f"row_axes_{'b' if x in 'by' else 'a'}") for x in "abxy"}
         self._complex_axes = {x: by_name.get(f"complex_axis_{'b' if x in 'by' else 'a'}") for x in "abxy"}
         self._complex_axes["all"] = options.get("complex_axis")
-        self._folds = {x: {key: by_name.get(f"{key}_{x}") for key in ("shape", "packed")} for x in "ab"}
+        self._folds = {x: {key: by_name.get(f"{key}_{x}") for key in ("shape", "packed", "row_axes")} for x in "ab"}
         self.in_use = threading.RLock()
         super().__init__(comm, progress, options)
 
@@ -474,7 +473,7 @@ class Context(Handle):
                 record = self._described(location, name)
             if "dataset" not in record:
                 raise several(location, record)
-            found = StoredOperand(location, name, record, self._row_axes[name])
+            found = StoredOperand(location, name, record)
             return found if by_rule and not self._states_lines else found.as_line()
         if not isinstance(given, (list, tuple)):
             return given
@@ -486,8 +485,8 @@ class Context(Handle):
 
     @contextmanager
     def _folded(self, name: str) -> Iterator[None]:
-        """What is stated of a line of numbers is stated of A: of B, instead."""
-        mine, others = ({f"{key}-a": value for key, value in self._folds[x].items() if value is not None} for x in "ba")
+        """What is stated of the shape of A is stated of that of B, instead."""
+        mine, others = ({f"{key.replace('_', '-')}-a": value for key, value in self._folds[x].items() if value is not None} for x in "ba")
         if name not in "by" or not (mine or others):
             yield
             return

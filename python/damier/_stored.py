@@ -1,7 +1,6 @@
 """Operands in files: locations, datasets of h5py, and arrays of zarr, which the library reads itself."""
 from __future__ import annotations
 
-import math
 import os
 from copy import copy
 from operator import index
@@ -140,9 +139,7 @@ def _is_named(file: Any) -> bool:
 class StoredOperand(Operand):
     """A matrix in a file, whose RECORD is that of ``damier info``."""
 
-    def __init__(self, location: str, name: str, record: dict[str, Any],  # pylint: disable=super-init-not-called
-                 row_axes: int | None = None) -> None:
-        """More than two dimensions are those of a batch, unless the first ROW_AXES are the rows."""
+    def __init__(self, location: str, name: str, record: dict[str, Any]) -> None:  # pylint: disable=super-init-not-called
         self.whole, self.rounds = "", False
         self.name, self.location = name, os.fsencode(location)
         self.matrix = Matrix(None)
@@ -153,9 +150,6 @@ class StoredOperand(Operand):
         self.rows, self.cols = dataset["rows"], dataset["cols"]
         self.is_vector = "vector" in dataset  # and ROWS or COLS is 1
         self.shape = tuple(map(int, dataset["shape"].split(" x ")))
-        if row_axes is not None and 0 < int(row_axes) <= len(self.shape) > 1:  # else the library refuses it
-            self.rows, self.cols = (math.prod(extents) for extents in (self.shape[:row_axes], self.shape[row_axes:]))
-            self.shape = self.rows, self.cols
         self.stated = Stated(lib.IN_FILE, self.type, self.rows, self.cols)
 
     def as_line(self) -> StoredOperand:

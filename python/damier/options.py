@@ -407,6 +407,8 @@ class InfoOptions(TypedDict, total=False):
     """read a 1-D dataset as a matrix with one column."""
     as_row: bool | None
     """read a 1-D dataset as a matrix with one row."""
+    row_axes_a: SupportsIndex | None
+    """flatten A, or X: its first N dimensions are the rows, the others the columns; all of them: one column."""
     shape_a: str | Sequence[int] | None
     """A, or X, is a 1-D dataset of M x N numbers, row after row; MxN,columns: column after column."""
     packed_a: Literal["lower", "upper"] | None

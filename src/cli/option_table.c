@@ -229,7 +229,7 @@ const dm_option dm_cli_options[] = {
      "read a 1-D dataset as a matrix with one column", .flags_only = true},
     {"as-row", 0, NULL, OPTION_READERS, DM_GROUP_EQUATION, NULL,
      "read a 1-D dataset as a matrix with one row", .flags_only = true},
-    {"row-axes-a", 0, "N", COMPARE | MULTIPLY | OPTION_FACTORS | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
+    {"row-axes-a", 0, "N", COMPARE | MULTIPLY | OPTION_FACTORS | PLAN | VERIFY | INFO, DM_GROUP_EQUATION, NULL,
      "flatten A, or X: its first N dimensions are the rows, the others the columns; all of them: one column", .flags_only = true},
     {"row-axes-b", 0, "N", COMPARE | TIMES | COV | COR | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", .flags_only = true},

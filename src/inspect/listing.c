@@ -61,6 +61,57 @@ static dm_status not_examined(const dm_location *at, const dm_met *met) {
              : dm_h5_fail(DM_E_INPUT, at, "it is damaged, or leads nowhere");
 }
 
+/* ---- what a dataset counts as where no name is given ---- */
+
+/* Matrices, or what may be one: it has two or more dimensions, or cannot be seen; coordinates
+ * (dimension scales) of two dimensions; vectors. */
+typedef enum kind { MATRIX, SCALE, LISTING_VECTOR, KINDS } kind;
+
+/* What cannot be read is none: whoever names the dataset meets the error. */
+static bool has_attribute(const dm_location *at, hid_t set, const char *name, const char *wanted) {
+  bool has;
+  dm_status status = dm_h5_text_is(at, set, name, wanted, &has);
+  if (status) dm_status_free(status);
+  return !status && has;
+}
+
+/* The class of SET's elements; *known: they can be multiplied. */
+static H5T_class_t class_of(const dm_location *at, hid_t set, bool *known) {
+  char text[DM_TYPE_TEXT];
+  dm_dtype dtype;
+  bool swapped, bfloat16;
+  DM_H5_HELD hid_t type = H5Dget_type(set);
+  *known = false;
+  if (type < 0) return H5T_NO_CLASS;
+  const H5T_class_t class = H5Tget_class(type);
+  dm_status status = dm_h5_is_bfloat16(at, set, type, &bfloat16);
+  *known = !status && dm_h5_read_type(type, bfloat16, &dtype, &swapped, text);
+  dm_status_free(status);
+  return class;
+}
+
+/* KINDS: not a candidate. What the user allows must make no difference. */
+static kind listing_kind_of(const dm_met *met) {
+  if (met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return MATRIX;
+  hsize_t dims[H5S_MAX_RANK];
+  const int rank = dm_rank_of(met->object, dims);
+  const dm_location at = {.file = ""};
+  bool known;
+  const H5T_class_t class = class_of(&at, met->object, &known);
+  /* Texts, in HDF5's form and in MATLAB's. */
+  if (class == H5T_STRING || has_attribute(&at, met->object, "MATLAB_class", "char")) return KINDS;
+  if (class == H5T_ARRAY) return MATRIX; /* its elements have dimensions, too */
+  if (rank == 0) return KINDS;
+  const bool scale = has_attribute(&at, met->object, "CLASS", "DIMENSION_SCALE");
+  if (rank != 1) return scale ? SCALE : MATRIX;
+  /* Records, sequences and references: tables and lists. */
+  const bool records =
+      !known && (class == H5T_COMPOUND || class == H5T_VLEN || class == H5T_REFERENCE);
+  return scale || records || met->encoding ? KINDS : LISTING_VECTOR;
+}
+
+/* ---- the list ---- */
+
 static bool list_one(void *context, const dm_met *met) {
   listing_work *w = context;
   dm_listing *listing = w->listing;
@@ -75,6 +126,7 @@ static bool list_one(void *context, const dm_met *met) {
   dm_listed *entry = &listing->list[listing->count++];
   snprintf(entry->name, sizeof entry->name, "%s", met->name);
   if (!status) status = dm_examine_dataset(&w->asked->trust, w->file, met->object, &found);
+  entry->kind = (int)listing_kind_of(met);
   dm_describe_shape(met, entry->shape, sizeof entry->shape);
   if (met->object >= 0)
     dm_describe_type(met, entry->type, sizeof entry->type);
@@ -157,10 +209,6 @@ static bool listing_append(char list[LIST], size_t room, const dm_met *met) {
 
 /* ---- the only matrix ---- */
 
-/* Matrices, or what may be one: it has two or more dimensions, or cannot be seen; coordinates
- * (dimension scales) of two dimensions; vectors. */
-typedef enum kind { MATRIX, SCALE, LISTING_VECTOR, KINDS } kind;
-
 typedef struct listing_search {
   int count[KINDS], listed[KINDS], all;
   size_t room;
@@ -172,49 +220,6 @@ typedef struct listing_search {
   char name[KINDS][DM_PATH]; /* the first of each */
   char list[KINDS][LIST];    /* the first few */
 } listing_search;
-
-/* What cannot be read is none: whoever names the dataset meets the error. */
-static bool has_attribute(const dm_location *at, hid_t set, const char *name, const char *wanted) {
-  bool has;
-  dm_status status = dm_h5_text_is(at, set, name, wanted, &has);
-  if (status) dm_status_free(status);
-  return !status && has;
-}
-
-/* The class of SET's elements; *known: they can be multiplied. */
-static H5T_class_t class_of(const dm_location *at, hid_t set, bool *known) {
-  char text[DM_TYPE_TEXT];
-  dm_dtype dtype;
-  bool swapped, bfloat16;
-  DM_H5_HELD hid_t type = H5Dget_type(set);
-  *known = false;
-  if (type < 0) return H5T_NO_CLASS;
-  const H5T_class_t class = H5Tget_class(type);
-  dm_status status = dm_h5_is_bfloat16(at, set, type, &bfloat16);
-  *known = !status && dm_h5_read_type(type, bfloat16, &dtype, &swapped, text);
-  dm_status_free(status);
-  return class;
-}
-
-/* KINDS: not a candidate. What the user allows must make no difference. */
-static kind listing_kind_of(const dm_met *met) {
-  if (met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return MATRIX;
-  hsize_t dims[H5S_MAX_RANK];
-  const int rank = dm_rank_of(met->object, dims);
-  const dm_location at = {.file = ""};
-  bool known;
-  const H5T_class_t class = class_of(&at, met->object, &known);
-  /* Texts, in HDF5's form and in MATLAB's. */
-  if (class == H5T_STRING || has_attribute(&at, met->object, "MATLAB_class", "char")) return KINDS;
-  if (class == H5T_ARRAY) return MATRIX; /* its elements have dimensions, too */
-  if (rank == 0) return KINDS;
-  const bool scale = has_attribute(&at, met->object, "CLASS", "DIMENSION_SCALE");
-  if (rank != 1) return scale ? SCALE : MATRIX;
-  /* Records, sequences and references: tables and lists. */
-  const bool records =
-      !known && (class == H5T_COMPOUND || class == H5T_VLEN || class == H5T_REFERENCE);
-  return scale || records || met->encoding ? KINDS : LISTING_VECTOR;
-}
 
 static void note_members(listing_search *found, const dm_met *met) {
   if (found->compounds[0] || met->object < 0 || H5Iget_type(met->object) != H5I_DATASET) return;

@@ -15,6 +15,7 @@ typedef struct dm_listed {
   char type[96];      /* "f64" */
   char layout[160];
   char refused[1280]; /* why it cannot be multiplied, with a hint */
+  int kind;           /* without a name the least kind is sought: matrices before vectors */
 } dm_listed;
 
 typedef struct dm_listing {

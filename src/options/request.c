@@ -349,6 +349,7 @@ static dm_status request_describe(const dm_settings *s, const dm_log *log, const
   DM_TRY(dm_buffer_table(1, &provenance));
   dm_dataset dataset = {.composite = NULL};
   dm_location location = *at;
+  location.row_axes = s->row_axes[0];
   location.complex_axis = (dm_complex_axis)s->complex_axis;
   location.fold = s->fold[0];
   dm_status status = dm_request_inspect_at(s, log, &location, &dataset, provenance);
@@ -366,8 +367,9 @@ static dm_status describe_file(const dm_settings *s, const dm_log *log, const dm
   DM_TRY(dm_file_list(at, &trust, listing));
   int64_t good = 0, which = 0;
   for (int64_t i = listing->count - 1; i >= 0; i--) {
-    if (listing->list[i].refused[0]) continue;
-    good++;
+    const dm_listed *d = &listing->list[i];
+    if (d->refused[0] || (good > 0 && d->kind > listing->list[which].kind)) continue;
+    good = good > 0 && d->kind == listing->list[which].kind ? good + 1 : 1;
     which = i;
   }
   *found = listing->all > 1;

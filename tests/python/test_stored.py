@@ -216,6 +216,37 @@ class StoredOperands(InFolder):
             file["i"] = self.x.astype("i2")
         np.testing.assert_array_equal(damier.gram(f"{self.path}:/i"), (self.x.astype("i2").T.astype("f8") @ self.x.astype("i2")))
 
+    def test_coordinates(self):
+        """Without a name the one matrix is meant, not the vectors and bounds of its axes: as for the program."""
+        path, bounds = f"{self.path}.nc", drawn((40, 2))
+        with h5py.File(path, "w") as file:
+            file["t"], file["at"], file["time"], file["time_bounds"] = self.x, self.x[0], self.x[:, 0], bounds
+            for name in ("time", "time_bounds"):
+                file[name].make_scale(name)
+        np.testing.assert_array_equal(damier.matmul(path, self.y), self.x @ self.y)
+        np.testing.assert_array_equal(damier.matmul(self.y.T, path, op_b="t"), self.y.T @ self.x.T)
+        np.testing.assert_allclose(damier.gram(path), self.x.T @ self.x)
+        self.assertEqual(damier.Stored(path).shape, (40, 30))
+        for options in ({}, {"as_column": True}, {"as_row": True}):
+            self.assertEqual(damier.info(path, **options)["dataset"]["name"], f"{path}:/t")
+        np.testing.assert_array_equal(damier.matmul(f"{self.path}:/cube", self.y[:4], row_axes_a="2"),
+                                      drawn((3, 30, 4)).reshape(90, 4) @ self.y[:4])
+
+    def test_stacked_cubes(self):
+        """Frames of a detector in several files: each frame is a row."""
+        cubes = [drawn((3, 5, 4), seed=seed) for seed in range(3)]
+        for i, cube in enumerate(cubes):
+            with h5py.File(f"{self.path}-{i}.h5", "w") as file:
+                file["x"] = cube
+        stack = f"{self.path}-*.h5:/x"
+        rows, lines = np.concatenate(cubes).reshape(9, 20), np.concatenate(cubes).reshape(45, 4)
+        np.testing.assert_allclose(damier.matmul(stack, self.x[:20], row_axes_a=1), rows @ self.x[:20])
+        np.testing.assert_allclose(damier.matmul(self.x[:9].T, stack, row_axes_b=1), self.x[:9].T @ rows)
+        np.testing.assert_allclose(damier.matmul(stack, f"{self.path}-*.h5", op_b="t", row_axes_a=1, row_axes_b=1), rows @ rows.T)
+        np.testing.assert_allclose(damier.matmul(stack, f"{self.path}-0.h5", op_b="t", row_axes_a=2, row_axes_b=2), lines @ lines[:15].T)
+        np.testing.assert_allclose(damier.cov(stack, stack, of="columns", row_axes_a=2, row_axes_b=2), np.cov(lines.T))
+        self.assertEqual(damier.info(stack, row_axes_a=2)["dataset"]["shape"], "45 x 4")
+
     def test_listed(self):
         for rows in ([1, 5, 7], np.array([7, 5, 5]), [-1, 5], range(3), [i % 40 for i in range(100)]):
             np.testing.assert_allclose(damier.matmul(damier.Stored(f"{self.path}:/x")[rows], self.y), self.x[list(rows)] @ self.y)
