@@ -111,6 +111,34 @@ def beyond(folder, damier, dtype, option):
         (lambda x: x.update(data=x["data"][:-1]), 3), (lambda x: x.update(indptr=x["indptr"][:-1]), 3)][:7 if dtype == "f8" else 3])
 
 
+def of_metric(folder, damier, words):
+    """The same of cosines, distances and correlations: a neighbour that is missing, one that is none, wrong values, another order."""
+    operands(folder, "f8")
+    x = f"{folder}/x.h5:/a"
+    verb, near = words.split()[0], "euclidean" in words
+    command = [verb, x, "--of", "rows", *words.split()[1:], "--no-self", "-q", "--force"]
+    run(damier, 1, *command, "-o", folder / "c.h5", *(["--top", M - 1] if near else ["--top", M - 1, "--by", "value"]))
+    with h5py.File(folder / "c.h5") as file:
+        values, order = file["c/values"][:], file["c/indices"][:]
+    run(damier, 2, *command, "-o", folder / "r.h5", "--top", 4)
+    expect(run(damier, 3, "verify", x, x, folder / "r.h5", "-q").rstrip().endswith("PASS"), "not right")
+
+    def next_best(arrays):
+        arrays["values"][9, 3], arrays["indices"][9, 3] = values[9, 4], order[9, 4]
+
+    wrong_ones(folder, damier, [x, x], [(next_best, 1), (put("values", (5, 2), lambda a: a["values"][5, 2] * (1 + 1e-9)), 1),
+                                        (put("indices", (6, 1), order[6, 20]), 1), (swap(("values", "indices"), 1, 2), 1)])
+    option, threshold = ("below" if near else "above"), float(np.median(values[:, 5]))
+    run(damier, 1, *command, "-o", folder / "r.h5", f"--{option}", threshold)
+    expect(run(damier, 2, "verify", x, x, folder / "r.h5", "-q").rstrip().endswith("PASS"), "not right")
+    with h5py.File(folder / "r.h5") as file:
+        line = int(np.argmax(np.diff(file["c/indptr"][:])))
+        first = file["c/indices"][file["c/indptr"][line]]
+    absent = min(set(range(M)) - {line, *order[line][:25]})
+    wrong_ones(folder, damier, [x, x], [(drop(line), 1), (insert(line, absent if absent < first else -1, values.flat[0]), 1),
+                                        (put("data", 7, lambda a: a["data"][7] * (1 - 1e-9)), 1)])
+
+
 def nothing_beyond(folder, damier):
     words, _ = operands(folder, "f8")
     run(damier, 1, "multiply", *words, "-o", folder / "r.h5", "--above", 1e9, "-q")
@@ -194,4 +222,5 @@ run_cases(chosen.damier, [(top, *case) for case in (("f8", "row"), ("f4", "colum
           + [(number, what, each) for what, each in (("max", "row"), ("min", "column"), ("argmax", "column"), ("argmin", "row"),
                                                      ("sum", "row"), ("mean", "column"), ("norm", "row"), ("count", "row"),
                                                      ("diagonal", "row"))]
+          + [(of_metric, words) for words in ("gram --metric cosine", "gram --metric euclidean", "gram --metric rbf:0.05", "cor")]
           + [(nothing_beyond,), (nonfinite,), (other_products,), (sampled,)])

@@ -495,6 +495,9 @@ def archives(folder, damier):
     run(damier, 1, "pca", folder / "y.npy", "--rank", 2, "-o", folder / "p.npz", "-q")
     with np.load(folder / "p.npz") as file:
         expect(file["components"].shape == (2, 8), "no components")
+    for operands in (["x.npy", "x.npy", "r.npz"], ["y.npy", "p.npz"]):
+        done = ended(command(1, damier, "verify", *(folder / name for name in operands)))
+        expect(done.returncode == 2 and "archives of NumPy are not verified later" in done.stderr, done.stderr)
     (folder / "mine.npz").write_bytes(b"not an archive")
     for more, code in ((["--top", 2, "-o", folder / "r.npz"], 2), (["--top", 2, "-o", folder / "mine.npz", "--force"], 2),
                        (["--top", 2, "--above", 1, "-o", folder / "s.npz"], 2), (["--top", 2, "-o", f"{folder}/s.npz:/c"], 2),
