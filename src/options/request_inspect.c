@@ -101,9 +101,9 @@ dm_status dm_request_inspect_group(const dm_settings *s, const dm_location *at,
                                    dm_attributes *attributes) {
   dm_trust trust;
   if (dm_output_is_npz(at))
-    return dm_hint(dm_fail(DM_E_USAGE, "%s: results in archives of NumPy are not verified later",
-                           at->file),
-                   "write the result to a file of HDF5, too: -o R.h5");
+    return dm_hint(
+        dm_fail(DM_E_USAGE, "%s: results in archives of NumPy are not verified later", at->file),
+        "write the result to a file of HDF5, too: -o R.h5");
   DM_TRY(dm_request_trust(s, &trust));
   return dm_group_inspect(at, trust.patience, attributes);
 }
