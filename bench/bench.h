@@ -19,7 +19,7 @@ typedef struct dm_bench_multiply {
   int compute; /* as in dm_equation */
   dm_accumulate accumulate;
   bool accumulate_stated;
-  dm_engine engine;
+  dm_engine_options engine;
   bool from_device, from_host; /* where operands start; neither: where the plan stores them */
   bool verify;
   bool against_library; /* alternate with one library call for each rank's whole block of C */
@@ -45,7 +45,7 @@ dm_status dm_bench_multiply_run(dm_run *run, const dm_bench_multiply *bench, dm_
 enum { DM_LINK_SIZES = 32 };
 
 typedef struct dm_bench_links {
-  dm_engine engine; /* transport "auto": each one that works */
+  dm_engine_options engine; /* transport "auto": each one that works */
   int64_t bytes[DM_LINK_SIZES];
   int sizes;
   int repetitions;
@@ -60,7 +60,7 @@ dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *bench, const dm_
 dm_status dm_bench_links_sizes(const char *text, dm_bench_links *bench);
 
 typedef struct dm_bench_rates {
-  dm_engine engine;
+  dm_engine_options engine;
   char output[DM_PATH]; /* file for the words; empty: none */
   char files[DM_PATH];  /* folder for measuring files; empty: files are not measured */
 } dm_bench_rates;
@@ -124,10 +124,10 @@ int dm_bench_verb_kernels(dm_call *call);
 typedef struct dm_link {
   dm_run *run;
   dm_transport *transport;
-  dm_exchange exchange; /* in place, two gathers under way, as with panels */
-  bool served;          /* the pair has two members, and the transport can connect them */
-  int other;            /* the partner; -1: none */
-  int step;             /* step of the test patterns */
+  dm_link_pattern exchange; /* in place, two gathers under way, as with panels */
+  bool served;              /* the pair has two members, and the transport can connect them */
+  int other;                /* the partner; -1: none */
+  int step;                 /* step of the test patterns */
 } dm_link;
 
 /* Collective: opens OPS, and the link between this rank and OTHER, which names this rank as well

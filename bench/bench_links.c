@@ -30,14 +30,14 @@ static const char *const bench_names[WAYS] = {"one_way", "both_ways", "together"
 static const char *const titles[WAYS] = {"one way, alone", "both ways at once, alone",
                                          "both ways, all ranks in pairs"};
 
-typedef struct bench_bench {
+typedef struct link_bench {
   dm_run *run;
   const dm_bench_links *wanted;
   dm_setup setup;
   const dm_transport_ops *ops;
   double *mine; /* received by this rank: [size][way][from]; NAN: not measured */
   const dm_call *call;
-} bench_bench;
+} link_bench;
 
 /* ---- sizes ---- */
 
@@ -76,17 +76,17 @@ dm_status dm_link_open(dm_run *run, dm_backend *backend, const dm_transport_ops 
                     .other = other,
                     .exchange = {.backend = backend,
                                  .watch = run->watch,
-                                 .slots = DM_EXCHANGE_SLOTS,
+                                 .slots = DM_PATTERN_SLOTS,
                                  .piece = dm_round_up(largest, 256),
                                  .in_place = true}};
-  dm_exchange *e = &link->exchange;
+  dm_link_pattern *e = &link->exchange;
   DM_TRY(dm_links_open(run, backend, ops, &link->transport));
   e->transport = link->transport;
   const int color = other < 0 ? run->ranks + run->rank : (int)dm_min(other, run->rank);
   DM_TRY(dm_comm_split(run->world, color, run->rank, &e->group));
   DM_TRY(dm_comm_agree(run->world, share_node(run, e->group, &same)));
   link->served = dm_comm_size(e->group) == 2 && (same || !ops->shared_slots);
-  DM_TRY(dm_comm_agree(run->world, link->served ? dm_exchange_open(e, e->group) : DM_OK));
+  DM_TRY(dm_comm_agree(run->world, link->served ? dm_link_pattern_open(e, e->group) : DM_OK));
   dm_transport_filled(link->transport, 0);
   return DM_OK;
 }
@@ -94,15 +94,15 @@ dm_status dm_link_open(dm_run *run, dm_backend *backend, const dm_transport_ops 
 void dm_link_close(dm_link *link) {
   dm_transport_close(link->transport);
   if (link->served)
-    dm_exchange_close(&link->exchange);
+    dm_link_pattern_close(&link->exchange);
   else
     dm_comm_free(link->exchange.group);
 }
 
 /* With shared slots, receiving is copying the peer's data. */
 static dm_status bench_move(const dm_link *link, int count, int at_once) {
-  if (!link->exchange.shared) return dm_exchange_gather(&link->exchange, count, at_once);
-  dm_exchange_copy(&link->exchange, count);
+  if (!link->exchange.shared) return dm_link_pattern_gather(&link->exchange, count, at_once);
+  dm_link_pattern_copy(&link->exchange, count);
   return DM_OK;
 }
 
@@ -112,18 +112,18 @@ static void set_senders(dm_link *link, int senders, int64_t size) {
 }
 
 dm_status dm_link_check(dm_link *link, int64_t size) {
-  dm_exchange *e = &link->exchange;
+  dm_link_pattern *e = &link->exchange;
   for (int senders = 1; senders <= 3; senders++) {
     link->step++;
     set_senders(link, senders, size);
-    DM_TRY(dm_comm_agree(e->group, dm_exchange_fill(e, link->step)));
+    DM_TRY(dm_comm_agree(e->group, dm_link_pattern_fill(e, link->step)));
     DM_TRY(dm_comm_agree(e->group, bench_move(link, e->slots, e->slots)));
-    DM_TRY(dm_comm_agree(e->group, dm_exchange_compare(e, link->step)));
+    DM_TRY(dm_comm_agree(e->group, dm_link_pattern_compare(e, link->step)));
   }
   return DM_OK;
 }
 
-static dm_status bench_check(const bench_bench *b, dm_link *link) {
+static dm_status bench_check(const link_bench *b, dm_link *link) {
   dm_status status = DM_OK;
   for (int s = 0; s < b->wanted->sizes && !status && link->served; s++)
     status = dm_link_check(link, b->wanted->bytes[s]);
@@ -134,7 +134,7 @@ static dm_status bench_check(const bench_bench *b, dm_link *link) {
 static dm_status bench_batch(dm_link *link, const dm_comm *all, int count, double *seconds) {
   DM_TRY(dm_comm_barrier(all));
   const double start = dm_now();
-  dm_status status = link->served ? bench_move(link, count, DM_EXCHANGE_SLOTS) : DM_OK;
+  dm_status status = link->served ? bench_move(link, count, DM_PATTERN_SLOTS) : DM_OK;
   *seconds = dm_now() - start;
   DM_TRY(dm_comm_agree(all, status));
   return dm_comm_max_f64(link->exchange.group, seconds, 1);
@@ -143,15 +143,15 @@ static dm_status bench_batch(dm_link *link, const dm_comm *all, int count, doubl
 /* A number of gathers that takes a moment, the same for all of ALL. */
 static dm_status choose_count(dm_link *link, const dm_comm *all, int *count) {
   double seconds;
-  DM_TRY(bench_batch(link, all, DM_EXCHANGE_SLOTS, &seconds));
+  DM_TRY(bench_batch(link, all, DM_PATTERN_SLOTS, &seconds));
   DM_TRY(dm_comm_max_f64(all, &seconds, 1));
-  const double wanted_count = bench_moment * DM_EXCHANGE_SLOTS / fmax(seconds, 1e-9);
-  *count = (int)dm_round_up((int64_t)fmin(fmax(wanted_count, 1), MOST_GATHERS), DM_EXCHANGE_SLOTS);
+  const double wanted_count = bench_moment * DM_PATTERN_SLOTS / fmax(seconds, 1e-9);
+  *count = (int)dm_round_up((int64_t)fmin(fmax(wanted_count, 1), MOST_GATHERS), DM_PATTERN_SLOTS);
   return DM_OK;
 }
 
 /* Both members of a pair, and with BENCH_TOGETHER all ranks. */
-static dm_status bench_measure(const bench_bench *b, dm_link *link, int size, link_way way,
+static dm_status bench_measure(const link_bench *b, dm_link *link, int size, link_way way,
                                int senders) {
   const dm_comm *group = link->exchange.group, *all = way == BENCH_TOGETHER ? b->run->world : group;
   const int repetitions = b->wanted->repetitions;
@@ -169,7 +169,7 @@ static dm_status bench_measure(const bench_bench *b, dm_link *link, int size, li
   return DM_OK;
 }
 
-static dm_status measure_alone(const bench_bench *b, dm_link *link) {
+static dm_status measure_alone(const link_bench *b, dm_link *link) {
   for (int s = 0; s < b->wanted->sizes; s++) {
     DM_TRY(bench_measure(b, link, s, ONE_WAY, 1));
     DM_TRY(bench_measure(b, link, s, ONE_WAY, 2));
@@ -178,7 +178,7 @@ static dm_status measure_alone(const bench_bench *b, dm_link *link) {
   return DM_OK;
 }
 
-static dm_status bench_play(const bench_bench *b, dm_link *link) {
+static dm_status bench_play(const link_bench *b, dm_link *link) {
   dm_run *run = b->run;
   const bool alone = link->served && (run->rank == 0 || link->other == 0);
   DM_TRY(bench_check(b, link));
@@ -232,7 +232,7 @@ static void record_way(const summary *s, link_way way, dm_record *record) {
   dm_record_line(record, titles[way], text);
 }
 
-static dm_status record_size(const bench_bench *b, int size, const double *values,
+static dm_status record_size(const link_bench *b, int size, const double *values,
                              dm_record *record) {
   const int ranks = b->run->ranks;
   double *scratch;
@@ -258,7 +258,7 @@ static dm_status record_size(const bench_bench *b, int size, const double *value
   return DM_OK;
 }
 
-static dm_status report_size(bench_bench *b, int size, double *all) {
+static dm_status report_size(link_bench *b, int size, double *all) {
   const int64_t count = (int64_t)WAYS * b->run->ranks;
   dm_record *record = NULL;
   DM_TRY(
@@ -271,7 +271,7 @@ static dm_status report_size(bench_bench *b, int size, double *all) {
   return status;
 }
 
-static dm_status report_all(bench_bench *b) {
+static dm_status report_all(link_bench *b) {
   const int64_t ranks = b->run->ranks;
   double *all = NULL;
   dm_status status = DM_OK;
@@ -296,7 +296,7 @@ static int partner(int rank, int ranks, int round) {
   return other < ranks ? other : -1;
 }
 
-static bool bench_is_candidate(const bench_bench *b, const dm_transport_ops *ops) {
+static bool bench_is_candidate(const link_bench *b, const dm_transport_ops *ops) {
   const dm_run *run = b->run;
   const bool gpu = b->setup.backend->ops->device_memory;
   if (strcmp(b->wanted->engine.transport, "auto") != 0)
@@ -308,7 +308,7 @@ static bool bench_is_candidate(const bench_bench *b, const dm_transport_ops *ops
 }
 
 /* *opened: the transport works at all. */
-static dm_status measure_transport(bench_bench *b, bool *opened) {
+static dm_status measure_transport(link_bench *b, bool *opened) {
   const int ranks = b->run->ranks, rounds = ranks - 1 + ranks % 2;
   for (int64_t i = 0; i < (int64_t)b->wanted->sizes * WAYS * ranks; i++) b->mine[i] = NAN;
   int64_t largest = 0;
@@ -328,7 +328,7 @@ static dm_status measure_transport(bench_bench *b, bool *opened) {
   return report_all(b);
 }
 
-static dm_status bench_refused(const bench_bench *b, dm_status status) {
+static dm_status bench_refused(const link_bench *b, dm_status status) {
   if (strcmp(b->wanted->engine.transport, "auto") != 0) {
     status->code = DM_E_DEVICE; /* whatever the error: this transport is not available */
     return b->ops->not_built ? status : dm_context(status, "transport %s", b->ops->name);
@@ -338,7 +338,7 @@ static dm_status bench_refused(const bench_bench *b, dm_status status) {
   return DM_OK;
 }
 
-static dm_status measure_all(bench_bench *b) {
+static dm_status measure_all(link_bench *b) {
   const dm_problem any = {
       .work = DM_F64, .compute = *dm_compute_by(DM_F64), .accumulator = DM_F64, .c = DM_F64};
   if (b->run->ranks == 1)
@@ -360,7 +360,7 @@ static dm_status measure_all(bench_bench *b) {
 }
 
 dm_status dm_bench_links_run(dm_run *run, const dm_bench_links *wanted, const dm_call *call) {
-  bench_bench b = {.run = run, .wanted = wanted, .call = call};
+  link_bench b = {.run = run, .wanted = wanted, .call = call};
   dm_status status = measure_all(&b);
   if (status && !status->agreed) return status;
   free(b.mine);

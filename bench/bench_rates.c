@@ -270,7 +270,7 @@ static dm_status measure_files(dm_run *run, const char *folder, dm_machine *mach
 
 /* ---- all ---- */
 
-static dm_status measure_type(dm_run *run, const dm_engine *engine, dm_operand operand,
+static dm_status measure_type(dm_run *run, const dm_engine_options *engine, dm_operand operand,
                               dm_setup *first, dm_machine *machine) {
   const dm_dtype type = dm_operand_dtype(operand);
   const dm_equation equation = {.type_c = DM_DTYPE_NONE, .own = dm_compute_by(operand)};

@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "core/checked.h"
 #include "core/status.h"
+#include "core/suggest.h"
 #include "core/units.h"
 
 const dm_operand dm_kernel_types[DM_KERNEL_TYPES] = {

@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "core/notes.h"
+#include "core/suggest.h"
 #include "core/version.h"
 #include "engine/dataset_input.h"
 #include "programs/info.h"
@@ -100,8 +101,8 @@ static dm_status new_context(damier_context **context) {
 static dm_status start_context(damier_context *c, dm_comm *world) {
   dm_status status = dm_run_start_in(&c->run, world, "libdamier " DM_VERSION);
   c->run.log.notes = dm_notes_new();
-  c->run.at = context_report_progress;
-  c->run.at_context = c;
+  c->run.on_progress = context_report_progress;
+  c->run.progress_context = c;
   c->run.stop = (dm_stop){.on = true, .arrived = &c->asked};
   return status ? status : dm_settings_defaults(&c->settings);
 }
@@ -661,7 +662,7 @@ static dm_status verify_files(damier_context *context, const damier_matrix *cons
   if (status && run->rank > 0) verify = (dm_verify){.has_c0 = false}; /* no address of rank 0 */
   dm_dataset *const datasets[] = {&verify.a, &verify.b, &verify.c, &verify.c0};
   if (!status) status = dm_datasets_share(run->world, run->rank, datasets, 4);
-  const dm_engine engine = dm_request_engine(&context->settings);
+  const dm_engine_options engine = dm_request_engine(&context->settings);
   if (!status)
     status = dm_is_of_pairs(&verify) ? dm_pairwise_verify(&context->run, &verify, &engine, record)
                                      : dm_verify_run(&context->run, &verify, record);

@@ -11,6 +11,7 @@
 #include "backend/cuda.h"
 #include "backend/kernel_list.h"
 #include "core/status.h"
+#include "core/suggest.h"
 
 enum { BACKEND_MOST = 16 }; /* names that a message suggests from */
 

@@ -15,6 +15,7 @@
 #include "backend/kernel_list.h"
 #include "core/buffer.h"
 #include "core/status.h"
+#include "core/suggest.h"
 #include "kernels/kernels.h"
 
 static const char install_hint[] = "nvidia-smi lists the GPUs; CUDA_VISIBLE_DEVICES or the batch "

@@ -3,6 +3,7 @@
 #define DM_CHECK_VERDICT_H
 
 #include "check/freivalds.h"
+#include "core/log.h"
 #include "core/status.h"
 #include "dataset/meaning.h"
 #include "run/record.h"

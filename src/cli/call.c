@@ -11,6 +11,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/status.h"
+#include "core/suggest.h"
 #include "io/journal.h"
 #include "io/output.h"
 #include "options/request.h"

@@ -6,6 +6,7 @@
 
 #include "cli/option.h"
 #include "comm/comm.h"
+#include "core/log.h"
 #include "core/notes.h"
 #include "core/status.h"
 #include "run/record.h"

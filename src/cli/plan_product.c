@@ -352,7 +352,7 @@ static dm_status consider_gpus(dm_call *call, const dm_problem *problem, dm_gpu_
                    "gpus=N is the word for --machine");
   DM_TRY(dm_cli_machine(call, problem, &machine, &ranks));
   if (machine.nodes > 1 || !machine.gpu || ranks < 2 || ranks > DM_GPUS) return DM_OK;
-  machine.host_bytes = dm_packed(machine.host_bytes, ranks, 1); /* of the computer */
+  machine.host_bytes = dm_sat_bytes(machine.host_bytes, ranks, 1); /* of the computer */
   machine.cores_per_rank *= ranks;
   dm_cli_weigh_gpus(call, problem, &machine, ranks, gpus);
   return DM_OK;

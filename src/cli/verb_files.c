@@ -121,7 +121,7 @@ static bool is_quick(const dm_call *call) {
 
 static dm_status verb_files_verify(dm_run *run, const dm_call *call, void *shared,
                                    dm_record *record) {
-  const dm_engine engine = dm_request_engine(&call->settings);
+  const dm_engine_options engine = dm_request_engine(&call->settings);
   if (is_quick(call)) return dm_verify_quickly(run, shared, record);
   return dm_is_of_pairs(shared) ? dm_pairwise_verify(run, shared, &engine, record)
                                 : dm_verify_run(run, shared, record);

@@ -3,6 +3,7 @@
 
 #include "cli/call.h"
 #include "core/status.h"
+#include "core/suggest.h"
 
 /* clang-format off */
 const dm_verb dm_cli_verbs[] = {

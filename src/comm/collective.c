@@ -307,7 +307,7 @@ dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count) {
 
 struct dm_sum {
   dm_comm_request request;
-  int64_t values[DM_ROUND]; /* of a round */
+  int64_t values[DM_MAXIMA]; /* of a round */
 };
 
 /* Takes SUM, all zero, or NULL; a single rank's request stays empty. */
@@ -321,20 +321,21 @@ static dm_status collective_start(const dm_comm *comm, dm_sum *sum, void *values
   return status;
 }
 
-dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **out) {
+dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_MAXIMA],
+                            dm_comm_pending **out) {
   dm_sum *round = calloc(1, sizeof *round);
   if (round) memcpy(round->values, values, sizeof round->values);
-  return collective_start(comm, round, round ? round->values : NULL, DM_ROUND, DM_MAX_I64, out);
+  return collective_start(comm, round, round ? round->values : NULL, DM_MAXIMA, DM_MAX_I64, out);
 }
 
-dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
+dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool integers,
                             dm_sum **out) {
   if (count > INT_MAX) return dm_fail(DM_E_BUG, "a sum of %lld values", (long long)count);
   return collective_start(comm, calloc(1, sizeof(dm_sum)), values, (int)count,
-                          whole ? DM_SUM_U64 : DM_SUM_F64, out);
+                          integers ? DM_SUM_U64 : DM_SUM_F64, out);
 }
 
-dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]) {
+dm_status dm_comm_max_test(dm_comm_pending *round, bool *done, int64_t values[DM_MAXIMA]) {
   DM_TRY(dm_comm_test_all(&round->request, 1, done));
   if (!*done) return DM_OK;
   memcpy(values, round->values, sizeof round->values);

@@ -99,16 +99,17 @@ dm_status dm_comm_max_f64(const dm_comm *comm, double *values, int64_t count);
 dm_status dm_comm_max_i64(const dm_comm *comm, int64_t *values, int64_t count);
 
 /* A non-blocking maximum: every rank starts it and continues its work. */
-enum { DM_ROUND = 2 };
-typedef struct dm_sum dm_round;
-dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_ROUND], dm_round **round);
+enum { DM_MAXIMA = 2 };
+typedef struct dm_sum dm_comm_pending;
+dm_status dm_comm_max_start(const dm_comm *comm, const int64_t values[DM_MAXIMA],
+                            dm_comm_pending **round);
 /* *done: VALUES has the maxima, and the round is freed. */
-dm_status dm_comm_max_test(dm_round *round, bool *done, int64_t values[DM_ROUND]);
+dm_status dm_comm_max_test(dm_comm_pending *round, bool *done, int64_t values[DM_MAXIMA]);
 
-/* A non-blocking sum, in place: VALUES must not be used until it is done. WHOLE: values are
- * int64_t, and wrap. */
+/* A non-blocking sum, in place: VALUES must not be used until it is done. INTEGERS: values
+ * are int64_t, and wrap. */
 typedef struct dm_sum dm_sum;
-dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool whole,
+dm_status dm_comm_sum_start(const dm_comm *comm, double *values, int64_t count, bool integers,
                             dm_sum **sum);
 dm_status dm_comm_sum_test(dm_sum *sum, bool *done); /* *done: SUM is freed */
 

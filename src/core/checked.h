@@ -53,23 +53,23 @@ static inline int64_t dm_ceil_div(int64_t value, int64_t by) {
 
 /* ---- saturating ---- */
 
-static inline int64_t dm_plus(int64_t a, int64_t b) {
+static inline int64_t dm_sat_add(int64_t a, int64_t b) {
   int64_t sum;
   return dm_add_overflows(a, b, &sum) ? INT64_MAX : sum;
 }
 
-static inline int64_t dm_times(int64_t a, int64_t b) {
+static inline int64_t dm_sat_mul(int64_t a, int64_t b) {
   int64_t product;
   return dm_mul_overflows(a, b, &product) ? INT64_MAX : product;
 }
 
-static inline int64_t dm_rounded(int64_t bytes, int64_t step) {
+static inline int64_t dm_sat_round_up(int64_t bytes, int64_t step) {
   return bytes > INT64_MAX - step ? INT64_MAX : dm_round_up(bytes, step);
 }
 
 /* Bytes of a packed matrix of elements of SIZE bytes. */
-static inline int64_t dm_packed(int64_t rows, int64_t cols, int64_t size) {
-  return dm_times(rows, dm_times(cols, size));
+static inline int64_t dm_sat_bytes(int64_t rows, int64_t cols, int64_t size) {
+  return dm_sat_mul(rows, dm_sat_mul(cols, size));
 }
 
 #endif

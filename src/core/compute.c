@@ -292,33 +292,36 @@ static int64_t planes_of(dm_dtype work) {
 
 /* Residues of a part of a panel of A and of B, and in the same memory sums of some rows. */
 static int64_t residue_bytes(const dm_compute *row, const dm_compute_extent *e) {
-  const int64_t parts = compute_parts_of(e->work), cols = dm_times(parts, e->cols);
-  const int64_t depth = dm_rounded(dm_min(e->width, DM_RESIDUES_SPLIT / parts), DM_RESIDUES_ROW);
-  const int64_t lines =
-      dm_plus(dm_rounded(e->rows, DM_RESIDUES_ROWS), dm_rounded(e->cols, DM_RESIDUES_ROWS));
+  const int64_t parts = compute_parts_of(e->work), cols = dm_sat_mul(parts, e->cols);
+  const int64_t depth =
+      dm_sat_round_up(dm_min(e->width, DM_RESIDUES_SPLIT / parts), DM_RESIDUES_ROW);
+  const int64_t lines = dm_sat_add(dm_sat_round_up(e->rows, DM_RESIDUES_ROWS),
+                                   dm_sat_round_up(e->cols, DM_RESIDUES_ROWS));
   const int64_t sums = dm_min(dm_laid_out(DM_DEVICE, e->rows, cols, 8),
                               dm_max(DM_RESIDUES_SUMS, dm_laid_out(DM_DEVICE, 1, cols, 8)));
-  const int64_t planes = dm_times(planes_of(e->work), row->panel_bytes);
-  return dm_max(dm_times(planes, dm_times(lines, depth)), sums);
+  const int64_t planes = dm_sat_mul(planes_of(e->work), row->panel_bytes);
+  return dm_max(dm_sat_mul(planes, dm_sat_mul(lines, depth)), sums);
 }
 
 /* Split parts of a panel of A and of B, statistics of their lines, exponents and lists. */
 static int64_t split_bytes(const dm_compute *row, const dm_compute_extent *e) {
   const int64_t parts = compute_parts_of(e->work);
-  const int64_t cols = dm_times(parts, e->cols), lines = dm_plus(e->rows, cols);
-  const int64_t depth = dm_min(dm_times(parts, e->width), DM_SPLIT_DEPTH);
-  const int64_t elements = dm_plus(dm_times(e->rows, dm_rounded(depth, DM_SPLIT_ROW)),
-                                   dm_times(depth, dm_rounded(cols, DM_SPLIT_ROW)));
-  return dm_plus(
-      dm_times(row->panel_bytes, elements),
-      dm_plus(DM_SPLIT_COUNTS, dm_times(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));
+  const int64_t cols = dm_sat_mul(parts, e->cols), lines = dm_sat_add(e->rows, cols);
+  const int64_t depth = dm_min(dm_sat_mul(parts, e->width), DM_SPLIT_DEPTH);
+  const int64_t elements = dm_sat_add(dm_sat_mul(e->rows, dm_sat_round_up(depth, DM_SPLIT_ROW)),
+                                      dm_sat_mul(depth, dm_sat_round_up(cols, DM_SPLIT_ROW)));
+  return dm_sat_add(
+      dm_sat_mul(row->panel_bytes, elements),
+      dm_sat_add(DM_SPLIT_COUNTS, dm_sat_mul(2 * sizeof(int32_t) + sizeof(dm_split_line), lines)));
 }
 
 int64_t dm_compute_scratch(const dm_compute *row, const dm_compute_extent *e) {
   if (row->splits) return split_bytes(row, e);
   if (row->moduli > 0) return residue_bytes(row, e);
-  const int64_t panels = dm_plus(dm_packed(e->rows, e->width, 1), dm_packed(e->width, e->cols, 1));
-  return dm_plus(dm_times(row->panel_bytes, panels), dm_packed(e->rows, e->cols, row->tile_bytes));
+  const int64_t panels =
+      dm_sat_add(dm_sat_bytes(e->rows, e->width, 1), dm_sat_bytes(e->width, e->cols, 1));
+  return dm_sat_add(dm_sat_mul(row->panel_bytes, panels),
+                    dm_sat_bytes(e->rows, e->cols, row->tile_bytes));
 }
 
 /* A is read once and B twice; complex numbers of B are written in two rows. */

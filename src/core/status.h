@@ -1,13 +1,12 @@
-/* status: the outcome of a function that can fail, and messages for the user.
+/* status: the outcome of a function that can fail.
  *
  * NULL is success.  Anything else is an error that the caller owns: it passes the error up with
- * DM_TRY, or frees it with dm_status_free.  Nothing below src/cli prints, exits or aborts. */
+ * DM_TRY, or frees it with dm_status_free.  Nothing below src/cli exits or aborts. */
 #ifndef DM_CORE_STATUS_H
 #define DM_CORE_STATUS_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* The codes are the program's exit codes. */
 typedef enum dm_code {
@@ -76,19 +75,6 @@ dm_status dm_status_first(dm_status first, dm_status second);
 
 void dm_status_free(dm_status status);
 
-/* ---- names that were probably meant ---- */
-
-/* The index of the name in NAMES[0 .. COUNT) with the smallest edit distance to NAME; if none is
- * close enough, of the first that NAME abbreviates, or -1. */
-int dm_closest(const char *name, const char *const *names, int count);
-
-/* Adds the hint "did you mean ...?" to STATUS if a name is close enough. */
-dm_status dm_suggest(dm_status status, const char *name, const char *const *names, int count);
-
-/* The number of characters to change, insert, remove or swap with the next one to get from A to B;
- * texts that are too long are far apart. */
-int dm_distance(const char *a, const char *b);
-
 /* ---- long work reports progress to its caller and asks whether to continue ---- */
 
 typedef struct dm_keepalive {
@@ -100,35 +86,5 @@ typedef struct dm_keepalive {
 static inline dm_status dm_keepalive_beat(const dm_keepalive *keepalive) {
   return keepalive && keepalive->beat ? keepalive->beat(keepalive->context) : DM_OK;
 }
-
-/* ---- messages on stderr; the caller states the rank ---- */
-
-typedef enum dm_level {
-  DM_LOG_ERROR = 0,   /* -q -q */
-  DM_LOG_WARNING = 1, /* -q */
-  DM_LOG_NOTE = 2,    /* default */
-  DM_LOG_DETAIL = 3,  /* -v */
-  DM_LOG_DEBUG = 4,   /* -v -v; from every rank */
-} dm_level;
-
-typedef struct dm_log {
-  FILE *out;
-  dm_level level;
-  int rank;               /* below DM_LOG_DEBUG only rank 0 logs */
-  struct dm_notes *notes; /* of what rank 0 applied, or warned of (notes.h); NULL: not kept */
-} dm_log;
-
-/* Prints TEXT with control characters, which names from files may contain, escaped as \\x1b. */
-void dm_put_text(const char *text, FILE *out);
-
-/* Prints one line "damier: [warning: ]MESSAGE" if LOG's level and rank allow it. A warning is also
- * kept among LOG's notes, whatever the level; if it is there, it is not printed again. LOG may be
- * NULL: nothing is printed. */
-void dm_log_line(const dm_log *log, dm_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* The same for what was done to the numbers, which is kept, too: LEVEL says when it is printed. */
-void dm_log_applied(const dm_log *log, dm_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -34,9 +34,9 @@ int64_t dm_device_stride(int64_t cols, dm_dtype dtype) {
 }
 
 int64_t dm_laid_out(dm_space space, int64_t rows, int64_t cols, int64_t size) {
-  const int64_t row = dm_times(cols, size);
-  if (space == DM_HOST) return dm_packed(rows, cols, size);
-  return dm_times(rows, row > INT64_MAX / 2 ? INT64_MAX : dm_device_row(row));
+  const int64_t row = dm_sat_mul(cols, size);
+  if (space == DM_HOST) return dm_sat_bytes(rows, cols, size);
+  return dm_sat_mul(rows, row > INT64_MAX / 2 ? INT64_MAX : dm_device_row(row));
 }
 
 dm_view dm_view_sub(dm_view view, int64_t row, int64_t col, int64_t rows, int64_t cols) {

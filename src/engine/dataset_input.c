@@ -113,7 +113,7 @@ static int64_t border_after(const stream *s, int64_t row) {
 
 /* The strip at (ROW, COL). */
 static dm_extent strip_from(const stream *s, int64_t row, int64_t col) {
-  const int64_t right = dm_min(s->cols.end, dm_plus(col / s->band * s->band, s->band));
+  const int64_t right = dm_min(s->cols.end, dm_sat_add(col / s->band * s->band, s->band));
   return (dm_extent){{row, dm_min(row + s->height, border_after(s, row))},
                      {col, dm_min(col + s->width, right)}};
 }
@@ -122,7 +122,7 @@ static dm_extent strip_from(const stream *s, int64_t row, int64_t col) {
  * other, in each of them rows. */
 static bool next_strip(const stream *s, dm_extent *strip) {
   const int64_t left = dm_max(s->cols.begin, strip->cols.begin / s->band * s->band);
-  const int64_t right = dm_min(s->cols.end, dm_plus(left / s->band * s->band, s->band));
+  const int64_t right = dm_min(s->cols.end, dm_sat_add(left / s->band * s->band, s->band));
   int64_t row = strip->rows.begin, col = strip->cols.end;
   if (col == right) {
     row = strip->rows.end;

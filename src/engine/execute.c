@@ -38,7 +38,7 @@ typedef struct execution {
   int64_t stored, delivered; /* tiles of the run: stored by this rank, delivered by all */
   bool delivers;             /* there are tiles to deliver */
   bool worthless;            /* a rank failed: nothing is delivered any more */
-  dm_round *round;           /* in which the ranks learn that all have stored the next tile */
+  dm_comm_pending *round;    /* in which the ranks learn that all have stored the next tile */
 } execution;
 
 static slot_state *state_of(execution *x, int64_t index) {
@@ -98,7 +98,7 @@ static bool is_undelivered(const execution *x, const dm_step *step) {
 static dm_status execute_deliver(execution *x) {
   const dm_comm *world = x->local->run->world;
   const int64_t place = x->delivered;
-  int64_t values[DM_ROUND] = {x->failure != DM_OK, stops_before(x)};
+  int64_t values[DM_MAXIMA] = {x->failure != DM_OK, stops_before(x)};
   bool done = false;
   if (!x->round) {
     if (x->stored <= place && !values[1] && !x->local->coords.idle) return DM_OK;

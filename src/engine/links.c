@@ -154,14 +154,14 @@ static dm_status links_find_neighbours(const dm_run *run, bool between, dm_comm 
   }
   if (!status) {
     const int64_t ranks = dm_comm_size(all), rank = dm_comm_rank(all);
-    const int64_t parts = dm_ceil_div(ranks, DM_EXCHANGE_RANKS);
+    const int64_t parts = dm_ceil_div(ranks, DM_PATTERN_RANKS);
     status = dm_comm_split(all, (int)(rank * parts / ranks), (int)rank, group);
   }
   dm_comm_free(across);
   return dm_comm_agree(run->world, status);
 }
 
-static dm_status links_take_memory(dm_exchange *e) {
+static dm_status links_take_memory(dm_link_pattern *e) {
   const int64_t bytes = (int64_t)e->slots * dm_comm_size(e->group) * e->piece;
   void *memory;
   if (!e->shared) {
@@ -178,7 +178,7 @@ static dm_status links_take_memory(dm_exchange *e) {
   return DM_OK;
 }
 
-static dm_status links_show(dm_exchange *e) {
+static dm_status links_show(dm_link_pattern *e) {
   const int64_t bytes = (int64_t)e->slots * dm_comm_size(e->group) * e->piece;
   void *memory = e->slot;
   if (e->shared) DM_TRY(dm_transport_slots_open(e->transport, e->number, e->group, bytes, &memory));
@@ -189,7 +189,7 @@ static dm_status links_show(dm_exchange *e) {
                              e->in_place ? dm_round_up(bytes, DM_SLAB) : e->piece);
 }
 
-dm_status dm_exchange_open(dm_exchange *e, const dm_comm *all) {
+dm_status dm_link_pattern_open(dm_link_pattern *e, const dm_comm *all) {
   const int ranks = dm_comm_size(e->group);
   e->shared = e->transport->ops->shared_slots != NULL;
   e->in_place |= e->shared;
@@ -199,7 +199,7 @@ dm_status dm_exchange_open(dm_exchange *e, const dm_comm *all) {
   return dm_comm_agree(all, links_show(e));
 }
 
-void dm_exchange_close(dm_exchange *e) {
+void dm_link_pattern_close(dm_link_pattern *e) {
   if (!e->in_place) dm_backend_release(e->backend, e->space, e->share);
   if (!e->shared) dm_backend_release(e->backend, e->space, e->slot);
   dm_backend_release(e->backend, DM_HOST, e->sent);
@@ -209,7 +209,7 @@ void dm_exchange_close(dm_exchange *e) {
 /* ---- test patterns ---- */
 
 /* The first BYTES, rounded up. */
-static void write_pattern(const dm_exchange *e, int rank, int step, int64_t bytes) {
+static void write_pattern(const dm_link_pattern *e, int rank, int step, int64_t bytes) {
   const uint64_t first = ((uint64_t)rank << 40) + ((uint64_t)step << 32);
   for (int64_t i = 0; i < dm_ceil_div(bytes, 8); i++) {
     const uint64_t word = dm_mix(first + (uint64_t)i);
@@ -221,18 +221,18 @@ static dm_view links_run_of(const char *memory, dm_space space, int64_t bytes) {
   return dm_view_strided((void *)memory, DM_I8, space, 1, bytes, bytes);
 }
 
-static dm_status links_copy(const dm_exchange *e, char *dst, dm_space to, const char *src,
+static dm_status links_copy(const dm_link_pattern *e, char *dst, dm_space to, const char *src,
                             dm_space from, int64_t bytes) {
   return dm_backend_copy_now(e->backend, links_run_of(dst, to, bytes),
                              links_run_of(src, from, bytes));
 }
 
 /* The start of a rank's piece in its test pattern: 0 if in place, anywhere in a share. */
-static int64_t start_of(const dm_exchange *e, int rank) {
+static int64_t start_of(const dm_link_pattern *e, int rank) {
   return e->in_place ? 0 : e->source[rank];
 }
 
-dm_status dm_exchange_fill(const dm_exchange *e, int step) {
+dm_status dm_link_pattern_fill(const dm_link_pattern *e, int step) {
   const int me = dm_comm_rank(e->group), ranks = dm_comm_size(e->group);
   memset(e->arrived, 0, (size_t)e->piece);
   write_pattern(e, me, step, e->piece);
@@ -245,7 +245,7 @@ dm_status dm_exchange_fill(const dm_exchange *e, int step) {
   return DM_OK;
 }
 
-static dm_status links_compare_piece(const dm_exchange *e, int rank, int64_t bytes) {
+static dm_status links_compare_piece(const dm_link_pattern *e, int rank, int64_t bytes) {
   const char *const wanted = e->sent + start_of(e, rank);
   int64_t at = 0;
   if (memcmp(e->arrived, wanted, (size_t)bytes) == 0) return DM_OK;
@@ -254,7 +254,7 @@ static dm_status links_compare_piece(const dm_exchange *e, int rank, int64_t byt
                  (long long)at, (long long)bytes, rank, e->arrived[at] & 0xff, wanted[at] & 0xff);
 }
 
-dm_status dm_exchange_compare(const dm_exchange *e, int step) {
+dm_status dm_link_pattern_compare(const dm_link_pattern *e, int step) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
     write_pattern(e, r, step, start_of(e, r) + e->bytes[r]);
     for (int s = 0; s < e->slots && e->bytes[r] > 0; s++) {
@@ -269,7 +269,7 @@ dm_status dm_exchange_compare(const dm_exchange *e, int step) {
 /* ---- moving ---- */
 
 /* Waits until the gather of TICKET is done. */
-static dm_status links_wait_for(const dm_exchange *e, int ticket) {
+static dm_status links_wait_for(const dm_link_pattern *e, int ticket) {
   const double start = dm_now();
   for (bool done = false;;) {
     DM_TRY(dm_transport_test(e->transport, ticket, &done));
@@ -282,7 +282,7 @@ static dm_status links_wait_for(const dm_exchange *e, int ticket) {
   }
 }
 
-static dm_status links_post(const dm_exchange *e, int i, int *ticket) {
+static dm_status links_post(const dm_link_pattern *e, int i, int *ticket) {
   const int slot = i % e->slots, me = dm_comm_rank(e->group);
   const int64_t *const source = e->in_place ? e->offset[slot] : e->source;
   const dm_gather gather = {.group = e->group,
@@ -296,7 +296,7 @@ static dm_status links_post(const dm_exchange *e, int i, int *ticket) {
   return dm_transport_post(e->transport, &gather, ticket);
 }
 
-dm_status dm_exchange_gather(const dm_exchange *e, int count, int at_once) {
+dm_status dm_link_pattern_gather(const dm_link_pattern *e, int count, int at_once) {
   int tickets[DM_GATHERS];
   for (int i = 0; i < count + at_once; i++) {
     if (i >= at_once && i - at_once < count)
@@ -306,7 +306,7 @@ dm_status dm_exchange_gather(const dm_exchange *e, int count, int at_once) {
   return DM_OK;
 }
 
-void dm_exchange_copy(const dm_exchange *e, int count) {
+void dm_link_pattern_copy(const dm_link_pattern *e, int count) {
   const int ranks = dm_comm_size(e->group), me = dm_comm_rank(e->group);
   for (int i = 0; i < count && ranks > 1; i++) {
     const int r = (me + 1 + i % (ranks - 1)) % ranks;
@@ -337,7 +337,7 @@ static const double timed = 0.05;       /* ... and of all timed gathers, unless 
 
 /* Odd sizes and unaligned starts; other bytes in every STEP, so that earlier data is never mistaken
  * for new data. */
-static void links_lay_out(dm_exchange *e, int step, int64_t size) {
+static void links_lay_out(dm_link_pattern *e, int step, int64_t size) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
     e->source[r] = 3 * r + 8 * step;
     e->bytes[r] = size - SLACK - 5 * r;
@@ -346,7 +346,7 @@ static void links_lay_out(dm_exchange *e, int step, int64_t size) {
 }
 
 /* Aligned like panels: unaligned copies go byte by byte, and their time would mislead. */
-static void lay_out_plain(dm_exchange *e) {
+static void lay_out_plain(dm_link_pattern *e) {
   for (int r = 0; r < dm_comm_size(e->group); r++) {
     e->source[r] = 0;
     e->bytes[r] = (e->bytes[r] + SLACK) / SLACK * SLACK;
@@ -355,12 +355,12 @@ static void lay_out_plain(dm_exchange *e) {
 }
 
 /* Measures the seconds per byte received by this rank. */
-static dm_status links_measure(const dm_exchange *e, const dm_comm *world, int rounds,
+static dm_status links_measure(const dm_link_pattern *e, const dm_comm *world, int rounds,
                                double *slowness) {
   const int64_t before = dm_transport_received(e->transport);
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
-  dm_status status = dm_exchange_gather(e, rounds, rounds);
+  dm_status status = dm_link_pattern_gather(e, rounds, rounds);
   const double seconds = dm_now() - start;
   const int64_t bytes = dm_transport_received(e->transport) - before;
   *slowness = bytes > 0 ? seconds / (double)bytes : 0.0;
@@ -368,19 +368,19 @@ static dm_status links_measure(const dm_exchange *e, const dm_comm *world, int r
 }
 
 /* One gather whose bytes are all compared; returns the seconds that the slowest rank waited. */
-static dm_status carry_once(const dm_exchange *e, const dm_comm *world, double *seconds) {
+static dm_status carry_once(const dm_link_pattern *e, const dm_comm *world, double *seconds) {
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
-  dm_status status = dm_exchange_gather(e, 1, 1);
+  dm_status status = dm_link_pattern_gather(e, 1, 1);
   *seconds = dm_now() - start;
-  DM_TRY(dm_comm_agree(world, status ? status : dm_exchange_compare(e, PATTERN)));
+  DM_TRY(dm_comm_agree(world, status ? status : dm_link_pattern_compare(e, PATTERN)));
   return dm_comm_max_f64(world, seconds, 1);
 }
 
-static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
+static dm_status carry(dm_link_pattern *e, const dm_comm *world, double *rate) {
   int64_t size = SMALLEST_PIECE;
   double slowness = 0.0, seconds = 0.0;
-  DM_TRY(dm_comm_agree(world, dm_exchange_fill(e, PATTERN)));
+  DM_TRY(dm_comm_agree(world, dm_link_pattern_fill(e, PATTERN)));
   dm_transport_filled(e->transport, e->number);
   for (int step = 0;; step++) {
     links_lay_out(e, step, size);
@@ -399,16 +399,16 @@ static dm_status carry(dm_exchange *e, const dm_comm *world, double *rate) {
 
 /* Each rank writes its piece into the shared slots; measures copying the others' pieces out, as
  * products read them. */
-static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate) {
+static dm_status share_slots(dm_link_pattern *e, const dm_comm *world, double *rate) {
   const int others = dm_comm_size(e->group) - 1;
   double slowness = 0.0, seconds;
   links_lay_out(e, 0, e->piece);
-  DM_TRY(dm_comm_agree(world, dm_exchange_fill(e, PATTERN)));
+  DM_TRY(dm_comm_agree(world, dm_link_pattern_fill(e, PATTERN)));
   dm_transport_filled(e->transport, e->number);
   DM_TRY(carry_once(e, world, &seconds));
   DM_TRY(dm_comm_barrier(world));
   const double start = dm_now();
-  dm_exchange_copy(e, LINKS_ROUNDS * others);
+  dm_link_pattern_copy(e, LINKS_ROUNDS * others);
   if (others > 0) slowness = (dm_now() - start) / (double)(LINKS_ROUNDS * others * e->piece);
   DM_TRY(dm_comm_max_f64(world, &slowness, 1));
   *rate = slowness > 0.0 ? 1.0 / slowness : 0.0;
@@ -416,10 +416,10 @@ static dm_status share_slots(dm_exchange *e, const dm_comm *world, double *rate)
 }
 
 /* Uses share 0 inside nodes, share 1 between them. */
-static dm_status test_level(dm_exchange *e, const dm_run *run, bool between, double *rate) {
+static dm_status test_level(dm_link_pattern *e, const dm_run *run, bool between, double *rate) {
   e->number = between;
   DM_TRY(links_find_neighbours(run, between, &e->group));
-  DM_TRY(dm_exchange_open(e, run->world));
+  DM_TRY(dm_link_pattern_open(e, run->world));
   return e->shared ? share_slots(e, run->world, rate) : carry(e, run->world, rate);
 }
 
@@ -457,7 +457,7 @@ dm_status dm_links_open(const dm_run *run, dm_backend *backend, const dm_transpo
 dm_status dm_links_self_test(const dm_run *run, dm_backend *backend, const dm_transport_ops *ops,
                              dm_link_rates *rates) {
   const int64_t piece = ops->device_memory ? DEVICE_PIECE : HOST_PIECE;
-  dm_exchange e[2] = {{.backend = backend, .watch = run->watch, .slots = 1, .piece = piece}};
+  dm_link_pattern e[2] = {{.backend = backend, .watch = run->watch, .slots = 1, .piece = piece}};
   *rates = (dm_link_rates){0};
   DM_TRY(dm_links_open(run, backend, ops, &e[0].transport));
   e[1] = e[0];
@@ -471,7 +471,7 @@ dm_status dm_links_self_test(const dm_run *run, dm_backend *backend, const dm_tr
     return status;
   }
   dm_transport_close(e->transport);
-  if (inside) dm_exchange_close(&e[0]);
-  if (between) dm_exchange_close(&e[1]);
+  if (inside) dm_link_pattern_close(&e[0]);
+  if (between) dm_link_pattern_close(&e[1]);
   return DM_OK;
 }

@@ -57,14 +57,14 @@ dm_status dm_links_self_test(const dm_run *run, dm_backend *backend, const dm_tr
 /* ---- test patterns between neighbours, for the self-test and the measurements of transports ----
  */
 
-enum { DM_EXCHANGE_RANKS = 8, DM_EXCHANGE_SLOTS = 2 };
+enum { DM_PATTERN_RANKS = 8, DM_PATTERN_SLOTS = 2 };
 
-typedef struct dm_exchange {
+typedef struct dm_link_pattern {
   /* set by the caller before opening */
   dm_backend *backend;
   dm_transport *transport;
   dm_watch *watch;
-  dm_comm *group; /* at most DM_EXCHANGE_RANKS; the exchange takes it over */
+  dm_comm *group; /* at most DM_PATTERN_RANKS; the exchange takes it over */
   int number;     /* number of the share */
   int slots;      /* slots with a place for each rank's piece; gathers use them in turn */
   int64_t piece;  /* room in bytes for one piece */
@@ -76,27 +76,27 @@ typedef struct dm_exchange {
   char *sent, *arrived; /* one piece each, in host memory */
   /* Of each rank's piece: its place in the slots, its length, and its start in that rank's share,
    * which equals its place if it is in place. */
-  int64_t offset[DM_EXCHANGE_SLOTS][DM_EXCHANGE_RANKS], bytes[DM_EXCHANGE_RANKS],
-      source[DM_EXCHANGE_RANKS];
-} dm_exchange;
+  int64_t offset[DM_PATTERN_SLOTS][DM_PATTERN_RANKS], bytes[DM_PATTERN_RANKS],
+      source[DM_PATTERN_RANKS];
+} dm_link_pattern;
 
 /* Collective in ALL, with the same outcome on all ranks: allocates memory and exposes it to the
  * group. Pieces are laid out one after the other, and empty. */
-dm_status dm_exchange_open(dm_exchange *exchange, const dm_comm *all);
-void dm_exchange_close(dm_exchange *exchange); /* close the transport first */
+dm_status dm_link_pattern_open(dm_link_pattern *exchange, const dm_comm *all);
+void dm_link_pattern_close(dm_link_pattern *exchange); /* close the transport first */
 
 /* Fills what this rank sends with its test pattern of STEP, which differs everywhere from those of
  * other ranks and steps, and clears its receive buffers. */
-dm_status dm_exchange_fill(const dm_exchange *exchange, int step);
+dm_status dm_link_pattern_fill(const dm_link_pattern *exchange, int step);
 
 /* Performs COUNT gathers, at most AT_ONCE <= DM_GATHERS of them under way. DM_E_DEVICE: nothing
  * arrived for half a minute. */
-dm_status dm_exchange_gather(const dm_exchange *exchange, int count, int at_once);
+dm_status dm_link_pattern_gather(const dm_link_pattern *exchange, int count, int at_once);
 
 /* With shared slots: copies COUNT pieces of the others, in turn, as products do. */
-void dm_exchange_copy(const dm_exchange *exchange, int count);
+void dm_link_pattern_copy(const dm_link_pattern *exchange, int count);
 
 /* DM_E_DEVICE: a byte differs from its rank's test pattern of STEP. */
-dm_status dm_exchange_compare(const dm_exchange *exchange, int step);
+dm_status dm_link_pattern_compare(const dm_link_pattern *exchange, int step);
 
 #endif

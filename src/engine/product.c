@@ -19,7 +19,7 @@ static dm_status product_check(void *context, dm_rank_state *local, int64_t pane
 static dm_status progress(void *context, int64_t done, int64_t total) {
   const dm_product *p = context;
   dm_watch_at(p->run->watch, done, total);
-  if (p->run->at) p->run->at(p->run->at_context, done, total);
+  if (p->run->on_progress) p->run->on_progress(p->run->progress_context, done, total);
   return p->progress ? p->progress(p->context, done, total) : DM_OK;
 }
 

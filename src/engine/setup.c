@@ -13,6 +13,7 @@
 #include "core/checked.h"
 #include "core/clock.h"
 #include "core/status.h"
+#include "core/suggest.h"
 #include "core/units.h"
 #include "dataset/file_system.h"
 #include "engine/phases.h"
@@ -104,8 +105,8 @@ bool dm_gpu_is_late(double flops, dm_dtype work, int cores) {
   return dm_backend_for_gpus()->slow_start && dm_cpu_is_sooner(flops, work, cores);
 }
 
-static dm_status find_sooner(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                             bool *cpu) {
+static dm_status find_sooner(const dm_run *run, const dm_engine_options *engine,
+                             const dm_problem *problem, bool *cpu) {
   int64_t cores = run->cores.threads;
   *cpu = run->ranks == 1 && !engine->require_gpu_per_rank && strcmp(engine->kernel, "auto") == 0 &&
          dm_runs_suit(problem);
@@ -129,8 +130,8 @@ static void warn_of_driver(const dm_run *run) {
 /* "auto" is cuda only if every rank has a GPU: all ranks multiply in the same way. Kernels are
  * checked before it matters whether their backend was built, so errors are the same in every
  * build. */
-static dm_status find_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                              const dm_backend_ops **ops) {
+static dm_status find_backend(dm_run *run, const dm_engine_options *engine,
+                              const dm_problem *problem, const dm_backend_ops **ops) {
   const char *name = engine->backend;
   if (run->ranks == 1 && !run->stays) dm_backend_use_one_gpu();
   if (strcmp(name, "auto") != 0) {
@@ -168,7 +169,7 @@ static bool is_same_backend(const dm_kept_backend *kept, const dm_backend_ops *o
 }
 
 /* Opens the backend of CONFIG, or takes the one that an earlier product left open. */
-static dm_status take_backend(const dm_engine *engine, const dm_backend_ops *ops,
+static dm_status take_backend(const dm_engine_options *engine, const dm_backend_ops *ops,
                               dm_backend_config config, dm_setup *setup) {
   dm_kept_backend *kept = ops->device_memory && !config.calls ? engine->kept : NULL;
   setup->kept = kept;
@@ -192,8 +193,9 @@ static dm_status take_backend(const dm_engine *engine, const dm_backend_ops *ops
  * sleep. */
 static const double few_flops = 2.5e8;
 
-static dm_status setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                                    const dm_backend_ops *ops, dm_setup *setup) {
+static dm_status setup_open_backend(dm_run *run, const dm_engine_options *engine,
+                                    const dm_problem *problem, const dm_backend_ops *ops,
+                                    dm_setup *setup) {
   dm_backend_config config = {.local_rank = run->gpu,
                               .local_ranks = run->local_ranks,
                               .threads = run->cores.threads,
@@ -212,7 +214,7 @@ static dm_status setup_open_backend(dm_run *run, const dm_engine *engine, const 
 }
 
 /* Places ranks close to their GPUs if there are enough cores. */
-static dm_status sit_near(dm_run *run, const dm_engine *engine, const dm_setup *setup) {
+static dm_status sit_near(dm_run *run, const dm_engine_options *engine, const dm_setup *setup) {
   if (!setup->backend->ops->device_memory || run->local_ranks == 1) return DM_OK;
   return dm_run_place(run, engine->threads, setup->device.near);
 }
@@ -241,7 +243,8 @@ static void setup_hint_at_others(const dm_run *run, const dm_device *device) {
       device->visible, run->local_ranks, run->local_ranks == 1 ? "" : "s");
 }
 
-static dm_status check_sharing(const dm_run *run, const dm_engine *engine, const dm_setup *setup) {
+static dm_status check_sharing(const dm_run *run, const dm_engine_options *engine,
+                               const dm_setup *setup) {
   if (!setup->backend->ops->device_memory) return DM_OK;
   if (setup->device.sharing == 1) setup_hint_at_others(run, &setup->device);
   if (setup->device.sharing == 1) return DM_OK;
@@ -276,7 +279,7 @@ int64_t dm_setup_process_bytes(const dm_run *run) {
 }
 
 /* Facts that rank 0 sees of the files, all ranks' cores, and the user's rates. */
-static dm_status state_rates(const dm_run *run, const dm_engine *engine, dm_setup *setup) {
+static dm_status state_rates(const dm_run *run, const dm_engine_options *engine, dm_setup *setup) {
   dm_seen_files seen = {.cached = false};
   int64_t counts[2] = {run->cores.cores, setup->device.threads};
   if (run->rank == 0) seen = dm_see_files(&engine->files);
@@ -290,8 +293,8 @@ static dm_status state_rates(const dm_run *run, const dm_engine *engine, dm_setu
 }
 
 /* What the planner may use: the rank with the least memory decides. */
-static dm_status describe_machine(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                                  dm_setup *setup) {
+static dm_status describe_machine(dm_run *run, const dm_engine_options *engine,
+                                  const dm_problem *problem, dm_setup *setup) {
   dm_machine *machine = &setup->machine;
   const bool gpu = setup->backend->ops->device_memory;
   const dm_device *device = &setup->device;
@@ -358,8 +361,8 @@ static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {
   return dm_fail(DM_E_BUG, "the ranks do not hold the same plan");
 }
 
-dm_status dm_setup_choose(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                          dm_setup *setup) {
+dm_status dm_setup_choose(const dm_run *run, const dm_engine_options *engine,
+                          const dm_problem *problem, dm_setup *setup) {
   dm_problem adjusted = *problem;
   dm_wishes wishes = engine->wishes;
   adjusted.fastest &= strcmp(engine->kernel, "auto") == 0; /* other kernels have one mode */
@@ -371,8 +374,8 @@ dm_status dm_setup_choose(const dm_run *run, const dm_engine *engine, const dm_p
   return DM_OK;
 }
 
-static dm_status open_backends(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                               dm_setup *setup) {
+static dm_status open_backends(dm_run *run, const dm_engine_options *engine,
+                               const dm_problem *problem, dm_setup *setup) {
   const dm_backend_ops *ops;
   if (engine->pretend_nodes > 1)
     DM_TRY(dm_comm_agree(run->world, dm_run_pretend_nodes(run, engine->pretend_nodes)));
@@ -385,8 +388,8 @@ static dm_status open_backends(dm_run *run, const dm_engine *engine, const dm_pr
   return dm_comm_agree(run->world, check_sharing(run, engine, setup));
 }
 
-dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                                dm_setup *setup) {
+dm_status dm_setup_open_backend(dm_run *run, const dm_engine_options *engine,
+                                const dm_problem *problem, dm_setup *setup) {
   memset(setup, 0, sizeof *setup);
   /* Nodes would not know which parts of a file each of them needs. */
   const bool waits = engine->once && run->rank == 0 && run->nodes == 1 && dm_backend_has_driver();
@@ -398,8 +401,8 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_p
 }
 
 /* The backend was opened for the original mode; the plan may have chosen a faster one. */
-static dm_status open_for_plan(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                               dm_setup *setup) {
+static dm_status open_for_plan(dm_run *run, const dm_engine_options *engine,
+                               const dm_problem *problem, dm_setup *setup) {
   const dm_problem *planned = &setup->plan.problem;
   const dm_backend_ops *ops = setup->backend->ops;
   const dm_device device = setup->device; /* with the number of ranks that share it */
@@ -410,7 +413,7 @@ static dm_status open_for_plan(dm_run *run, const dm_engine *engine, const dm_pr
   return DM_OK;
 }
 
-dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+dm_status dm_setup_open(dm_run *run, const dm_engine_options *engine, const dm_problem *problem,
                         dm_setup *setup) {
   dm_run_phase(run, "starting the backend", 1);
   DM_TRY(dm_setup_open_backend(run, engine, problem, setup));

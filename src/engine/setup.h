@@ -30,7 +30,7 @@ typedef struct dm_kept_backend {
 } dm_kept_backend;
 void dm_kept_backend_close(dm_kept_backend *kept);
 
-typedef struct dm_engine {
+typedef struct dm_engine_options {
   const char *backend;   /* "auto", "cpu", "cuda" */
   const char *kernel;    /* "auto" or a name of the backend's */
   const char *transport; /* "auto" or a name of dm_transport_all */
@@ -53,7 +53,7 @@ typedef struct dm_engine {
   dm_kept_backend *kept;           /* the same */
   const dm_compute_calls *compute; /* for an equation's own row with a FINISH; or NULL */
   dm_wishes wishes;
-} dm_engine;
+} dm_engine_options;
 
 /* Whether CORES of the CPU finish FLOPS of products of type WORK before a GPU has started. */
 bool dm_cpu_is_sooner(double flops, dm_dtype work, int cores);
@@ -76,7 +76,7 @@ typedef struct dm_setup {
 /* Collective: opens the backend on every rank, examines the machine and its links, lets rank 0
  * choose the plan and broadcasts it, and logs its needs. Rejects a problem that does not fit before
  * allocating anything large. */
-dm_status dm_setup_open(dm_run *run, const dm_engine *engine, const dm_problem *problem,
+dm_status dm_setup_open(dm_run *run, const dm_engine_options *engine, const dm_problem *problem,
                         dm_setup *setup);
 void dm_setup_close(dm_setup *setup);
 
@@ -84,12 +84,12 @@ void dm_setup_close(dm_setup *setup);
 void dm_setup_discard(dm_setup *setup);
 
 /* Rank 0: chooses SETUP's plan, for the machine that it describes. */
-dm_status dm_setup_choose(const dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                          dm_setup *setup);
+dm_status dm_setup_choose(const dm_run *run, const dm_engine_options *engine,
+                          const dm_problem *problem, dm_setup *setup);
 
 /* Collective: the first part of it: only backend and device, without links, machine and plan. */
-dm_status dm_setup_open_backend(dm_run *run, const dm_engine *engine, const dm_problem *problem,
-                                dm_setup *setup);
+dm_status dm_setup_open_backend(dm_run *run, const dm_engine_options *engine,
+                                const dm_problem *problem, dm_setup *setup);
 
 /* Host memory of this process that a plan counts as used by each rank in it, without what RUN keeps
  * for the plan's buffers. NULL: it is one rank. */

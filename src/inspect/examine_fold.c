@@ -41,7 +41,7 @@ static dm_status wrong_shape(const dm_dataset *find, int64_t rows, int64_t cols)
   const int64_t square = (int64_t)(sqrt((double)find->cols) + 0.5);
   dm_status status = dm_fail_at(DM_E_INPUT, &find->at, "has %lld numbers, and %lld x %lld are %lld",
                                 (long long)find->cols, (long long)rows, (long long)cols,
-                                (long long)dm_times(rows, cols));
+                                (long long)dm_sat_mul(rows, cols));
   if (square * square == find->cols)
     return dm_hint(status, "it may be %lld x %lld", (long long)square, (long long)square);
   return dm_fold_side(find->cols) > 0

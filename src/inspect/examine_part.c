@@ -1,5 +1,6 @@
 /* Parts of datasets: "[0:1000, ::2]", "[3]", "[@rows.h5:/i, :]". A part is a composite of one
  * source. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 #include "inspect/listing.h"
+#include "core/suggest.h"
 #include "dataset/dataset_text.h"
 
 #include <stdio.h>
@@ -326,8 +327,8 @@ static const char *last_part(const char *name) {
 static int distance_of(const char *wanted, const char *name) {
   if (strcasecmp(wanted, name) == 0) return 0;
   if (strcasecmp(last_part(wanted), last_part(name)) == 0) return 1;
-  return 1 + (int)dm_min(dm_distance(wanted, name),
-                         1 + dm_distance(last_part(wanted), last_part(name)));
+  return 1 + (int)dm_min(dm_edit_distance(wanted, name),
+                         1 + dm_edit_distance(last_part(wanted), last_part(name)));
 }
 
 static bool listing_compare(void *context, const dm_met *met) {

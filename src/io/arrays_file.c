@@ -237,7 +237,7 @@ static dm_status arrays_check_room(const dm_location *at, const dm_file_group *g
       const dm_array *array = &groups[g].arrays[i];
       int64_t bytes;
       DM_TRY(dm_bytes_of(array->rows, dm_max(1, array->cols), (int)array_size(array), &bytes));
-      all = dm_plus(all, bytes);
+      all = dm_sat_add(all, bytes);
     }
   return dm_output_room(at, all);
 }

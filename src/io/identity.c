@@ -26,7 +26,7 @@ dm_status dm_reader_changed(const dm_dataset *dataset) {
                  "is another program writing it, or do the nodes see different file systems?");
 }
 
-static dm_status read_compare(const dm_dataset *dataset, const struct stat *info) {
+static dm_status identity_compare(const dm_dataset *dataset, const struct stat *info) {
   /* Not the device: every node of a cluster numbers its mounts itself. */
   const bool same = S_ISREG(info->st_mode) && (uint64_t)info->st_ino == dataset->inode;
   if (same && dataset->swmr && (int64_t)info->st_size >= dataset->file_bytes) return DM_OK;
@@ -67,7 +67,7 @@ dm_status dm_reader_same_file(const dm_dataset *dataset, int fd) {
   struct stat info;
   if (dataset->members) return compare_members(dataset);
   if (fstat(fd, &info) < 0) return dm_fail_at(DM_E_IO, &dataset->at, "fstat: %s", strerror(errno));
-  return read_compare(dataset, &info);
+  return identity_compare(dataset, &info);
 }
 
 static dm_status unchanged(const dm_dataset *dataset) {
@@ -78,7 +78,7 @@ static dm_status unchanged(const dm_dataset *dataset) {
   if (dataset->members) return compare_members(dataset);
   if (stat(dataset->at.file, &info) < 0)
     return dm_fail_at(DM_E_IO, &dataset->at, "cannot be found any more: %s", strerror(errno));
-  return read_compare(dataset, &info);
+  return identity_compare(dataset, &info);
 }
 
 dm_status dm_dataset_unchanged(const dm_dataset *dataset) {

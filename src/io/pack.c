@@ -29,7 +29,7 @@ dm_status dm_pack_room(const dm_output_file *file, const dm_output_form *form) {
 
 /* Moves the chunks of C from the contiguous file to the chunked one, and reads them back for
  * comparison. */
-typedef struct pack_packing {
+typedef struct pack_task {
   const dm_output_file *from;
   dm_output_file *to;
   const dm_output_form *form;
@@ -42,7 +42,7 @@ typedef struct pack_packing {
   int64_t entry_rows;                  /* rows of C in an entry of the batch */
   int64_t down, across, chunks, bytes; /* numbers of chunks of an entry, of all; bytes of one */
   uint64_t *sums;                      /* checksum of each chunk */
-} pack_packing;
+} pack_task;
 
 /* Bytes of all chunks under way, unless a single chunk is larger. */
 enum { PACK_LIMIT = 1 << 28 };
@@ -50,14 +50,14 @@ enum { PACK_LIMIT = 1 << 28 };
 static const double pack_patience = 0.25; /* seconds between two checks */
 
 /* Bytes of memory for a packed chunk. */
-static int64_t pack_room(const pack_packing *p) {
+static int64_t pack_room(const pack_task *p) {
   return dm_max(dm_chunk_filter_room(&p->filter, p->bytes), dm_codec_frame_room(p->bytes));
 }
 
 /* One chunk under way. */
 typedef struct pack_slot {
   dm_pool_task task; /* first */
-  pack_packing *packing;
+  pack_task *packing;
   int64_t number;
   dm_chunk_place place;
   void *packed;
@@ -66,7 +66,7 @@ typedef struct pack_slot {
   bool done; /* guarded by the pool's lock */
 } pack_slot;
 
-static dm_status open_pool(pack_packing *p, int threads) {
+static dm_status open_pool(pack_task *p, int threads) {
   const dm_output_form *form = p->form;
   int64_t size = dm_dtype_size(p->from->dtype);
   p->entry_rows = p->from->rows / dm_leads_entries(&form->leads);
@@ -85,12 +85,12 @@ static dm_status open_pool(pack_packing *p, int threads) {
 }
 
 /* Rows of a chunk inside of its entry. */
-static int64_t pack_rows_of(const pack_packing *p, const dm_chunk_place *place) {
+static int64_t pack_rows_of(const pack_task *p, const dm_chunk_place *place) {
   return dm_min(p->form->chunk_rows, p->entry_rows - place->row % p->entry_rows);
 }
 
 /* Reads a chunk's part of the matrix from the contiguous file; the rest of DATA is zero. */
-static dm_status read_rows(const pack_packing *p, const dm_chunk_place *place, char *data) {
+static dm_status read_rows(const pack_task *p, const dm_chunk_place *place, char *data) {
   const dm_output_file *from = p->from;
   int64_t size = dm_dtype_size(from->dtype);
   int64_t rows = pack_rows_of(p, place);
@@ -105,7 +105,7 @@ static dm_status read_rows(const pack_packing *p, const dm_chunk_place *place, c
 }
 
 /* The view of a chunk's DATA that is inside the matrix. */
-static dm_view pack_elements_of(const pack_packing *p, const dm_chunk_place *place, void *data) {
+static dm_view pack_elements_of(const pack_task *p, const dm_chunk_place *place, void *data) {
   return dm_view_strided(data, p->from->dtype, DM_HOST, pack_rows_of(p, place),
                          dm_min(p->form->chunk_cols, p->from->cols - place->col),
                          p->form->chunk_cols);
@@ -119,7 +119,7 @@ static dm_status pack_finish(pack_slot *s) {
 }
 
 /* The indices of the chunk at PLACE, in chunks if IN_CHUNKS, else in elements; their number. */
-static int pack_indices(const pack_packing *p, const dm_chunk_place *place, bool in_chunks,
+static int pack_indices(const pack_task *p, const dm_chunk_place *place, bool in_chunks,
                         hsize_t *index) {
   const dm_leads *leads = &p->form->leads;
   int64_t entry = place->row / p->entry_rows, row = place->row % p->entry_rows, col = place->col;
@@ -132,7 +132,7 @@ static int pack_indices(const pack_packing *p, const dm_chunk_place *place, bool
 }
 
 /* Writes a chunk of Zarr, the elements DATA: zstd, then a checksum. */
-static dm_status pack_frame(const pack_packing *p, pack_slot *s, const void *data) {
+static dm_status pack_frame(const pack_task *p, pack_slot *s, const void *data) {
   hsize_t place[DM_AXES];
   int64_t index[DM_AXES];
   const int count = pack_indices(p, &s->place, true, place);
@@ -147,7 +147,7 @@ static dm_status pack_frame(const pack_packing *p, pack_slot *s, const void *dat
 /* Task: reads a chunk's rows and packs them. */
 static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
   pack_slot *s = (pack_slot *)task;
-  const pack_packing *p = s->packing;
+  const pack_task *p = s->packing;
   for (int i = 0; i < 2; i++)
     DM_TRY(dm_scratch_grow(scratch, i, dm_chunk_filter_room(&p->filter, p->bytes)));
   DM_TRY(read_rows(p, &s->place, scratch->memory[0]));
@@ -167,7 +167,7 @@ static dm_status pack_chunk(dm_pool_task *task, dm_scratch *scratch) {
 /* Task: unpacks a chunk of the new file and compares it with what was packed. */
 static dm_status compare_chunk(dm_pool_task *task, dm_scratch *scratch) {
   pack_slot *s = (pack_slot *)task;
-  const pack_packing *p = s->packing;
+  const pack_task *p = s->packing;
   DM_TRY(dm_reader_unpack(p->reader, &s->place, scratch));
   if (XXH3_64bits(scratch->memory[0], (size_t)p->bytes) != p->sums[s->number])
     return dm_fail_at(DM_E_IO, &p->to->at,
@@ -190,13 +190,13 @@ static dm_status pack_wait_for(pack_slot *s) {
 }
 
 /* Announces the rows of the next chunks to the kernel. */
-static void announce_rows(const pack_packing *p, int64_t row) {
+static void announce_rows(const pack_task *p, int64_t row) {
   int64_t row_bytes = p->from->cols * dm_dtype_size(p->from->dtype);
   (void)posix_fadvise(p->from->made, p->from->offset + row * row_bytes,
                       p->form->chunk_rows * row_bytes, POSIX_FADV_WILLNEED); /* a hint */
 }
 
-static dm_status pack_begin(pack_packing *p, pack_slot *s, int64_t number) {
+static dm_status pack_begin(pack_task *p, pack_slot *s, int64_t number) {
   s->number = number;
   s->done = false;
   const int64_t line = number / p->across;
@@ -210,7 +210,7 @@ static dm_status pack_begin(pack_packing *p, pack_slot *s, int64_t number) {
 }
 
 /* Only the caller's thread uses HDF5. */
-static dm_status pack_end(pack_packing *p, pack_slot *s) {
+static dm_status pack_end(pack_task *p, pack_slot *s) {
   DM_TRY(pack_wait_for(s));
   if (p->reader || p->to->store) return DM_OK;
   hsize_t offset[DM_AXES];
@@ -222,7 +222,7 @@ static dm_status pack_end(pack_packing *p, pack_slot *s) {
 }
 
 /* Processes all chunks in order, COUNT of them at a time. */
-static dm_status pack_turn(pack_packing *p, pack_slot *slots, int64_t count) {
+static dm_status pack_turn(pack_task *p, pack_slot *slots, int64_t count) {
   const int64_t chunks = p->chunks;
   for (int64_t number = 0; number < chunks + count; number++) {
     pack_slot *s = &slots[number % count];
@@ -232,7 +232,7 @@ static dm_status pack_turn(pack_packing *p, pack_slot *slots, int64_t count) {
   return DM_OK;
 }
 
-static dm_status pack_run(pack_packing *p, dm_status (*work)(dm_pool_task *, dm_scratch *)) {
+static dm_status pack_run(pack_task *p, dm_status (*work)(dm_pool_task *, dm_scratch *)) {
   const int64_t room = dm_chunk_filter_room(&p->filter, p->bytes);
   const int64_t count =
       dm_max(1, dm_min(2 * dm_max(1, dm_pool_threads(p->pool)), PACK_LIMIT / room));
@@ -256,7 +256,7 @@ static dm_status pack_run(pack_packing *p, dm_status (*work)(dm_pool_task *, dm_
 /* ---- the file ---- */
 
 static dm_status write_chunks(void *context, hid_t file, hid_t set) {
-  pack_packing *p = context;
+  pack_task *p = context;
   (void)file;
   p->set = set;
   DM_TRY(pack_run(p, pack_chunk));
@@ -286,7 +286,7 @@ static void pack_lay(const dm_output_file *packed, const dm_output_form *form,
 }
 
 /* The dataset that an inspection of PACKED would find, before PACKED has its name. */
-static dm_status pack_dataset_of(const pack_packing *p, dm_dataset *dataset) {
+static dm_status pack_dataset_of(const pack_task *p, dm_dataset *dataset) {
   const dm_output_file *packed = p->to;
   const dm_output_form *form = p->form;
   *dataset = (dm_dataset){.at = packed->at,
@@ -306,7 +306,7 @@ static dm_status pack_dataset_of(const pack_packing *p, dm_dataset *dataset) {
 }
 
 /* The same of a folder of Zarr. */
-static dm_status pack_store_of(const pack_packing *p, dm_dataset *dataset) {
+static dm_status pack_store_of(const pack_task *p, dm_dataset *dataset) {
   const dm_output_file *to = p->to;
   const bool column = to->leads.vector == DM_AS_COLUMN, row = to->leads.vector == DM_AS_ROW;
   dm_zarr zarr;
@@ -322,7 +322,7 @@ static dm_status pack_store_of(const pack_packing *p, dm_dataset *dataset) {
   return DM_OK;
 }
 
-static dm_status compare_chunks(pack_packing *p) {
+static dm_status compare_chunks(pack_task *p) {
   dm_dataset dataset;
   DM_TRY(p->to->store ? pack_store_of(p, &dataset) : pack_dataset_of(p, &dataset));
   dm_status status = dm_reader_open(&dataset, DM_DTYPE_NONE, &p->reader);
@@ -334,7 +334,7 @@ static dm_status compare_chunks(pack_packing *p) {
   return status;
 }
 
-static dm_status write_and_compare(pack_packing *p, int threads) {
+static dm_status write_and_compare(pack_task *p, int threads) {
   DM_TRY(open_pool(p, threads));
   if (p->to->store) {
     DM_TRY(pack_run(p, pack_chunk));
@@ -357,7 +357,7 @@ static dm_status make_structure(void *context, dm_output_file *to) {
   return status;
 }
 
-static dm_status pack_into(pack_packing *p, int threads) {
+static dm_status pack_into(pack_task *p, int threads) {
   dm_output_form form = *p->form;
   DM_TRY(dm_output_fill(p->to, p->from, p->from, form.zarr, make_structure, &form));
   dm_status status = write_and_compare(p, threads);
@@ -369,7 +369,7 @@ static dm_status pack_into(pack_packing *p, int threads) {
 
 dm_status dm_pack(const dm_output_file *file, const dm_output_form *form, int threads,
                   dm_tile_sums *sums, const dm_keepalive *keepalive, dm_output_file *packed) {
-  pack_packing p = {
+  pack_task p = {
       .from = file, .to = packed, .form = form, .keepalive = keepalive, .tiles = sums, .set = -1};
   dm_status status = pack_into(&p, threads);
   if (status && !status->hint[0])

@@ -84,7 +84,7 @@ const dm_tile_record *dm_tile_sums_wrong(const dm_tile_sums *sums, int64_t *plac
   return NULL;
 }
 
-dm_status dm_tile_not_written(const dm_tile_record *tile, int64_t place, const char *file) {
+dm_status dm_tile_differs(const dm_tile_record *tile, int64_t place, const char *file) {
   return dm_fail(DM_E_IO, "tile %lld of '%s', %lld x %lld at (%lld, %lld), is not what was written",
                  (long long)place, file, (long long)tile->rows, (long long)tile->cols,
                  (long long)tile->row, (long long)tile->col);
@@ -93,5 +93,5 @@ dm_status dm_tile_not_written(const dm_tile_record *tile, int64_t place, const c
 dm_status dm_tile_sums_compare(const dm_tile_sums *sums, const char *file) {
   int64_t place;
   const dm_tile_record *tile = dm_tile_sums_wrong(sums, &place);
-  return tile ? dm_tile_not_written(tile, place, file) : DM_OK;
+  return tile ? dm_tile_differs(tile, place, file) : DM_OK;
 }

@@ -28,7 +28,7 @@ uint64_t *dm_tile_sums_values(dm_tile_sums *sums, int64_t *count);
 const dm_tile_record *dm_tile_sums_wrong(const dm_tile_sums *sums, int64_t *place);
 
 /* DM_E_IO: TILE, whose place counts from 1, differs in FILE from what was written. */
-dm_status dm_tile_not_written(const dm_tile_record *tile, int64_t place, const char *file);
+dm_status dm_tile_differs(const dm_tile_record *tile, int64_t place, const char *file);
 
 /* The same for the first wrong tile, or DM_OK. */
 dm_status dm_tile_sums_compare(const dm_tile_sums *sums, const char *file);

@@ -265,7 +265,7 @@ dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, cons
   return dm_context(distributed_reach(matrix, backend), "%s", name);
 }
 
-dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine,
+dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine_options *engine,
                                       dm_distributed *matrix, const char *name,
                                       dm_backend **backend) {
   const dm_backend_ops *ops;

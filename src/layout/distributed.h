@@ -72,7 +72,7 @@ dm_status dm_distributed_reach(dm_distributed *matrix, dm_backend *backend, cons
 
 /* The same with *BACKEND, which it opens if this rank's part is in GPU memory (else NULL), of the
  * kind that ENGINE states. The caller closes it, also after an error. */
-dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine *engine,
+dm_status dm_distributed_open_backend(const dm_run *run, const dm_engine_options *engine,
                                       dm_distributed *matrix, const char *name,
                                       dm_backend **backend);
 

@@ -10,8 +10,8 @@ enum {
 /* Of the messages to all ranks, or from all, in a round. */
 static const int64_t exchange_round_bytes = 64 << 20;
 
-dm_status dm_rounds_of(int64_t lines, int64_t line_bytes, int64_t per_round, int ranks,
-                       dm_rounds *rounds) {
+dm_status dm_message_rounds_of(int64_t lines, int64_t line_bytes, int64_t per_round, int ranks,
+                               dm_message_rounds *rounds) {
   const int64_t most =
       (per_round > 0 ? per_round : exchange_round_bytes) / ranks / dm_max(1, line_bytes);
   rounds->height = dm_max(1, dm_min(lines, most));
@@ -20,27 +20,27 @@ dm_status dm_rounds_of(int64_t lines, int64_t line_bytes, int64_t per_round, int
   return dm_bytes_of(2 * EXCHANGE_TURNS, ranks, lines > 0 ? rounds->slot_bytes : 0, &rounds->bytes);
 }
 
-typedef struct exchange_exchange {
+typedef struct running_exchange {
   const dm_exchange_ops *ops;
   const void *context;
   const dm_run *run;
   dm_workspace *space;
   int64_t at;
-  const dm_rounds *rounds;
+  const dm_message_rounds *rounds;
   dm_event taken[EXCHANGE_TURNS]; /* the last copy from a message of a round */
-} exchange_exchange;
+} running_exchange;
 
 /* Offset in the workspace of the message to (OUT) or from RANK, of a round. */
-static int64_t exchange_place_of(const exchange_exchange *x, int64_t round, bool out, int rank) {
+static int64_t exchange_place_of(const running_exchange *x, int64_t round, bool out, int rank) {
   const int64_t area = round % EXCHANGE_TURNS * 2 + out;
   return x->at + (area * x->run->ranks + rank) * x->rounds->slot_bytes;
 }
 
-static char *exchange_message_of(const exchange_exchange *x, int64_t round, bool out, int rank) {
+static char *exchange_message_of(const running_exchange *x, int64_t round, bool out, int rank) {
   return (char *)x->space->memory + exchange_place_of(x, round, out, rank);
 }
 
-static int64_t exchange_bytes_of(const exchange_exchange *x, int giver, int taker, int64_t round) {
+static int64_t exchange_bytes_of(const running_exchange *x, int giver, int taker, int64_t round) {
   return giver == taker ? 0 : x->ops->bytes(x->context, giver, taker, round);
 }
 
@@ -50,11 +50,11 @@ static int64_t exchange_before(const void *context, int64_t round) {
 }
 
 static dm_status is_taken(const void *context, int64_t round, bool *done) {
-  const exchange_exchange *x = context;
+  const running_exchange *x = context;
   return dm_backend_test(x->space->backend, x->taken[round % EXCHANGE_TURNS], done);
 }
 
-static dm_status copy_all(const exchange_exchange *x, int64_t round, bool out, dm_event *done) {
+static dm_status copy_all(const running_exchange *x, int64_t round, bool out, dm_event *done) {
   for (int r = 0; r < x->run->ranks; r++) {
     const int giver = out ? x->run->rank : r, taker = out ? r : x->run->rank;
     if (exchange_bytes_of(x, giver, taker, round) > 0)
@@ -69,7 +69,7 @@ static dm_status exchange_give(void *context, int64_t round, dm_event *copied) {
 }
 
 static dm_status exchange_take(void *context, int64_t round, bool *taken, bool *moved) {
-  exchange_exchange *x = context;
+  running_exchange *x = context;
   dm_event *done = &x->taken[round % EXCHANGE_TURNS];
   *done = 0;
   *taken = *moved = true;
@@ -78,7 +78,7 @@ static dm_status exchange_take(void *context, int64_t round, bool *taken, bool *
 
 static void exchange_lay_out(const void *context, int64_t round, const dm_flow_lists *lists,
                              dm_gather *gather) {
-  const exchange_exchange *x = context;
+  const running_exchange *x = context;
   const int me = x->run->rank;
   gather->own = gather->slot = exchange_message_of(x, round, false, 0);
   for (int r = 0; r < x->run->ranks; r++) {
@@ -91,13 +91,13 @@ static void exchange_lay_out(const void *context, int64_t round, const dm_flow_l
 }
 
 dm_status dm_exchange_run(const dm_exchange_ops *ops, const void *context, const dm_run *run,
-                          dm_workspace *space, int64_t at, const dm_rounds *rounds) {
+                          dm_workspace *space, int64_t at, const dm_message_rounds *rounds) {
   static const dm_flow_ops flow_ops = {.before = exchange_before,
                                        .done = is_taken,
                                        .give = exchange_give,
                                        .lay_out = exchange_lay_out,
                                        .take = exchange_take};
-  exchange_exchange x = {ops, context, run, space, at, rounds, {0}};
+  running_exchange x = {ops, context, run, space, at, rounds, {0}};
   dm_flow flow;
   dm_event kept = 0;
   dm_flow_start(&flow, &flow_ops, &x, run, space, rounds->count, EXCHANGE_TURNS, true);

@@ -6,17 +6,17 @@
 #include "layout/flow.h"
 
 /* How messages of many lines are cut, the same on all ranks. */
-typedef struct dm_rounds {
+typedef struct dm_message_rounds {
   int64_t count;
   int64_t height;     /* lines of a message in a round; the last ones may have fewer */
   int64_t slot_bytes; /* of a message */
   int64_t bytes;      /* of the workspace */
-} dm_rounds;
+} dm_message_rounds;
 
 /* LINES lines of at most LINE_BYTES from each of RANKS ranks to each. PER_ROUND: approximate bytes
  * that a rank gives in a round; 0: a good number. */
-dm_status dm_rounds_of(int64_t lines, int64_t line_bytes, int64_t per_round, int ranks,
-                       dm_rounds *rounds);
+dm_status dm_message_rounds_of(int64_t lines, int64_t line_bytes, int64_t per_round, int ranks,
+                               dm_message_rounds *rounds);
 
 typedef struct dm_exchange_ops {
   /* What GIVER gives TAKER, another rank, in ROUND; 0: nothing. */
@@ -30,6 +30,6 @@ typedef struct dm_exchange_ops {
 
 /* Collective, with the same outcome on all ranks: through ROUNDS->bytes of SPACE from byte AT. */
 dm_status dm_exchange_run(const dm_exchange_ops *ops, const void *context, const dm_run *run,
-                          dm_workspace *space, int64_t at, const dm_rounds *rounds);
+                          dm_workspace *space, int64_t at, const dm_message_rounds *rounds);
 
 #endif

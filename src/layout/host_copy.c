@@ -11,7 +11,7 @@ static dm_status host_copy_take(void *context, dm_view part, int64_t row, int64_
 }
 
 /* Takes this rank's elements. What others have is 0, so that sums of the bits are the elements. */
-static dm_status host_copy_own(dm_run *run, const dm_engine *engine, dm_distributed *from,
+static dm_status host_copy_own(dm_run *run, const dm_engine_options *engine, dm_distributed *from,
                                const char *name, dm_view *to) {
   dm_backend *backend = NULL;
   dm_status status = dm_distributed_open_backend(run, engine, from, name, &backend);
@@ -20,7 +20,7 @@ static dm_status host_copy_own(dm_run *run, const dm_engine *engine, dm_distribu
   return status;
 }
 
-dm_status dm_host_copy(dm_run *run, const dm_engine *engine, const dm_memory_matrix *stated,
+dm_status dm_host_copy(dm_run *run, const dm_engine_options *engine, const dm_memory_matrix *stated,
                        const char *name, int64_t room, dm_dataset *set, void **copy) {
   const int64_t word = (int64_t)sizeof(int64_t);
   int64_t bytes = 0;

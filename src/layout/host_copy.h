@@ -10,7 +10,7 @@
 
 /* Collective: SET, whose elements are STATED, is read from *COPY from now on. NAME is for messages.
  * DM_E_FIT: ROOM, bytes of this rank, are too few. The caller frees *COPY, also after an error. */
-dm_status dm_host_copy(dm_run *run, const dm_engine *engine, const dm_memory_matrix *stated,
+dm_status dm_host_copy(dm_run *run, const dm_engine_options *engine, const dm_memory_matrix *stated,
                        const char *name, int64_t room, dm_dataset *set, void **copy);
 
 #endif

@@ -130,7 +130,7 @@ dm_status dm_mirror_rows_open(dm_range *rows, int ranks, int64_t size, bool herm
       tallest = dm_max(tallest, dm_range_size(part.cols));
       widest = dm_max(widest, dm_range_size(part.rows));
     }
-  DM_TRY(dm_rounds_of(tallest, widest * size, 0, ranks, &m->rounds));
+  DM_TRY(dm_message_rounds_of(tallest, widest * size, 0, ranks, &m->rounds));
   *bytes = m->rounds.bytes;
   return DM_OK;
 }

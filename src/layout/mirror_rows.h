@@ -12,8 +12,8 @@
 typedef struct dm_mirror_rows {
   dm_range *rows; /* of C, of each rank; NULL: C is not symmetric */
   int ranks;
-  bool conjugate;   /* images are */
-  dm_rounds rounds; /* in which images are exchanged, some rows of each */
+  bool conjugate;           /* images are */
+  dm_message_rounds rounds; /* in which images are exchanged, some rows of each */
 } dm_mirror_rows;
 
 /* C, of N rows, whose elements have SIZE bytes; HERMITIAN: or symmetric. ROWS becomes the images'.

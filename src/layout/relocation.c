@@ -167,7 +167,7 @@ static dm_status lay_rounds(dm_relocation *m, int64_t per_round) {
   int64_t widest, line;
   const int64_t most = relocation_measure(m, &widest);
   DM_TRY(dm_bytes_of(1, widest, dm_dtype_size(m->from->local.dtype), &line));
-  return dm_rounds_of(most, line, per_round, m->run->ranks, &m->rounds);
+  return dm_message_rounds_of(most, line, per_round, m->run->ranks, &m->rounds);
 }
 
 dm_status dm_relocation_open(const dm_run *run, const dm_distributed *from,

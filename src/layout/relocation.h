@@ -21,7 +21,7 @@ typedef struct dm_relocation {
   dm_segments rows, cols; /* of these */
   int64_t *down, *across; /* rows and columns that rank g gives rank t, at g * ranks + t */
   dm_copy_run *row_list, *col_list;
-  dm_rounds rounds;
+  dm_message_rounds rounds;
 } dm_relocation;
 
 /* Plans the move of all elements. The lines of both ends are contiguous, or (BY_COLUMNS) their

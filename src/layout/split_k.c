@@ -65,7 +65,7 @@ static dm_status split_places(const dm_distribution *c, dm_dtype sum, dm_split_k
     rows = dm_max(rows, dm_range_size(s->parts[r].rows));
     cols = dm_max(cols, dm_range_size(s->parts[r].cols));
   }
-  DM_TRY(dm_rounds_of(rows, cols * size, 0, s->ranks, &s->rounds));
+  DM_TRY(dm_message_rounds_of(rows, cols * size, 0, s->ranks, &s->rounds));
   s->at = dm_round_up(s->rounds.bytes, SPLIT_K_ALIGNED);
   DM_TRY(dm_bytes_of(m, sums_stride(n, sum), size, &own));
   DM_TRY(dm_bytes_of(rows, sums_stride(cols, sum), size, &s->step));

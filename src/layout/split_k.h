@@ -13,7 +13,7 @@ typedef struct dm_split_k {
   int ranks;
   dm_view sums;     /* of this rank, without memory */
   int64_t at, step; /* of the sums in the workspace; of those received of this rank's part of C */
-  dm_rounds rounds;
+  dm_message_rounds rounds;
 } dm_split_k;
 
 /* Whether the product of such divisions takes so much less traffic that all else is worth it.

@@ -42,8 +42,8 @@ int dm_request_io_threads(const dm_settings *s) {
   return dm_given(s, "io-threads") ? (int)dm_min(s->io_threads, INT32_MAX) : -1;
 }
 
-dm_engine dm_request_engine(const dm_settings *s) {
-  return (dm_engine){
+dm_engine_options dm_request_engine(const dm_settings *s) {
+  return (dm_engine_options){
       .backend = dm_chosen(s, "backend"),
       .kernel = s->kernel,
       .transport = dm_chosen(s, "transport"),

@@ -4,6 +4,7 @@
 #define DM_OPTIONS_REQUEST_H
 
 #include "comm/comm.h"
+#include "core/log.h"
 #include "inspect/inspect.h"
 #include "options/value.h"
 #include "product/multiply.h"
@@ -44,7 +45,7 @@ void dm_request_kept(const dm_settings *settings, dm_reductions *kept);
 int dm_request_io_threads(const dm_settings *settings); /* -1: not stated */
 
 /* The result points into SETTINGS. */
-dm_engine dm_request_engine(const dm_settings *settings);
+dm_engine_options dm_request_engine(const dm_settings *settings);
 
 /* Whether beta is not 0. */
 bool dm_request_reads_c(const dm_settings *settings);

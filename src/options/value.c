@@ -12,6 +12,7 @@
 #include "core/checked.h"
 #include "core/compute.h"
 #include "core/status.h"
+#include "core/suggest.h"
 #include "core/units.h"
 #include "plan/machine.h"
 #include "reduce/reduction.h"

@@ -63,13 +63,13 @@ static rank_extent buffers_extent_of(const dm_plan *plan, dm_coords at) {
 }
 
 static dm_buffer slots_of(dm_where where, int64_t slots, int64_t slot) {
-  const int64_t bytes = dm_times(slots, slot);
+  const int64_t bytes = dm_sat_mul(slots, slot);
   return (dm_buffer){where, slots, slot, bytes, bytes};
 }
 
 /* Memory that peers read gets its own driver allocation, so that they see nothing else. */
 static void buffers_expose(dm_buffer *buffer) {
-  buffer->bytes = buffer->counted = dm_rounded(buffer->bytes, DM_BUFFER_SLAB_BYTES);
+  buffer->bytes = buffer->counted = dm_sat_round_up(buffer->bytes, DM_BUFFER_SLAB_BYTES);
 }
 
 /* ---- buffers of one factor ---- */
@@ -89,7 +89,7 @@ static dm_buffer buffers_share_of(const rank_extent *e, dm_matrix matrix) {
   const int64_t rows = a ? e->a_rows : dm_range_size(dm_plan_b_piece(plan, 0, last, e->at.i));
   const int64_t cols = a ? dm_range_size(dm_plan_panel(plan, last)) : e->cols;
   share.bytes = share.counted =
-      dm_plus(dm_times(places - 1, share.slot), dm_laid_out(space, rows, cols, e->work));
+      dm_sat_add(dm_sat_mul(places - 1, share.slot), dm_laid_out(space, rows, cols, e->work));
   return share;
 }
 
@@ -98,7 +98,7 @@ static dm_buffer ring_of(const rank_extent *e, dm_matrix matrix, dm_where where,
   const int64_t rows = matrix == DM_A ? e->rows : e->width;
   const int64_t cols = matrix == DM_A ? e->width : e->cols;
   const int64_t slot = dm_laid_out(dm_where_space(where), rows, cols, e->work);
-  return slots_of(where, slots, dm_rounded(slot, SLOT_STEP));
+  return slots_of(where, slots, dm_sat_round_up(slot, SLOT_STEP));
 }
 
 static void list_factor(const rank_extent *e, dm_matrix matrix, dm_buffers *list) {
@@ -129,7 +129,7 @@ static void list_device_sums(const rank_extent *e, dm_buffers *list) {
   for (int x = 0; x < 2; x++)
     if (dm_plan_residence(e->plan, (dm_matrix)x) == DM_IN_DEVICE &&
         !dm_triangle_shares(e->plan, (dm_matrix)x))
-      sums = dm_plus(sums, dm_plan_places(e->plan, (dm_matrix)x, e->panels));
+      sums = dm_sat_add(sums, dm_plan_places(e->plan, (dm_matrix)x, e->panels));
   if (e->plan->gpu && e->plan->problem.verify)
     list->of[DM_BUFFER_DEVICE_SUMS] = slots_of(DM_ON_DEVICE, sums, sizeof(uint64_t));
 }
@@ -139,7 +139,7 @@ static void list_device_sums(const rank_extent *e, dm_buffers *list) {
 static void list_sums(const rank_extent *e, dm_buffers *list) {
   const dm_plan *plan = e->plan;
   const dm_space space = plan->gpu ? DM_DEVICE : DM_HOST;
-  const int64_t block = dm_rounded(dm_laid_out(space, e->rows, e->wide, e->sum), SLOT_STEP);
+  const int64_t block = dm_sat_round_up(dm_laid_out(space, e->rows, e->wide, e->sum), SLOT_STEP);
   dm_buffer *blocks = &list->of[DM_BUFFER_BLOCKS];
   *blocks = slots_of(plan->gpu ? DM_ON_DEVICE : DM_PINNED, plan->blocks, block);
   if (plan->pk == 1) return;
@@ -149,12 +149,12 @@ static void list_sums(const rank_extent *e, dm_buffers *list) {
         slots_of(DM_ON_DEVICE, plan->pk, dm_laid_out(DM_DEVICE, e->own_rows, e->wide, e->sum));
     return;
   }
-  const int64_t own = dm_packed(e->own_rows, e->added, e->sum);
+  const int64_t own = dm_sat_bytes(e->own_rows, e->added, e->sum);
   list->of[DM_BUFFER_SUM] = slots_of(DM_PINNED, 1, own);
   list->of[DM_BUFFER_RECEIVED] = slots_of(DM_PAGEABLE, plan->pk - 1, own);
   if (plan->gpu || e->wide != e->added)
     list->of[DM_BUFFER_BLOCK_COPY] =
-        slots_of(DM_PINNED, 1, dm_rounded(dm_packed(e->rows, e->wide, e->sum), SLOT_STEP));
+        slots_of(DM_PINNED, 1, dm_sat_round_up(dm_sat_bytes(e->rows, e->wide, e->sum), SLOT_STEP));
 }
 
 /* ---- from and to files ---- */
@@ -164,7 +164,7 @@ static int64_t upload_strip(const rank_extent *e, dm_matrix matrix) {
   const bool a = matrix == DM_A,
              plain = (a ? e->plan->problem.op_a : e->plan->problem.op_b) == DM_OP_N;
   const int64_t rows = a ? e->a_rows : e->b_rows, cols = a ? e->width : e->cols;
-  return dm_plus(dm_times(dm_max(1, plain ? cols : rows), e->work), DM_RUN_MOST);
+  return dm_sat_add(dm_sat_mul(dm_max(1, plain ? cols : rows), e->work), DM_RUN_MOST);
 }
 
 static void list_strips(const rank_extent *e, dm_buffers *list) {
@@ -179,21 +179,23 @@ static void list_strips(const rank_extent *e, dm_buffers *list) {
   const bool mirrors = dm_triangle_has_images(plan);
   const int64_t strip = mirrors ? MIRRORED_STRIP : STORED_STRIP;
   const int64_t longest = mirrors ? dm_max(e->own_rows, e->cols) : e->cols;
-  const int64_t elements = dm_min(dm_times(e->own_rows, e->cols), dm_max(strip / e->sum, longest));
+  const int64_t elements =
+      dm_min(dm_sat_mul(e->own_rows, e->cols), dm_max(strip / e->sum, longest));
   list->stored = elements;
   const bool lands = plan->gpu && (plan->pk == 1 || plan->device_links);
   if (lands)
     list->of[DM_BUFFER_DOWNLOAD] =
-        slots_of(DM_PINNED, DM_BUFFER_STRIPS_OUT, dm_times(elements, e->sum));
+        slots_of(DM_PINNED, DM_BUFFER_STRIPS_OUT, dm_sat_mul(elements, e->sum));
   if (p->c != p->accumulator || p->reads_c || p->scales || dm_triangle_keeps_sums(plan))
     list->of[DM_BUFFER_FINISHED] =
-        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, dm_dtype_size(p->c)));
+        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_sat_mul(elements, dm_dtype_size(p->c)));
   if (mirrors)
     list->of[DM_BUFFER_MIRRORED] =
-        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_times(elements, e->sum));
+        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT, dm_sat_mul(elements, e->sum));
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
-    list->of[DM_BUFFER_OLD] = slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT,
-                                       dm_times(elements, dm_dtype_size(dm_dtype_widest(p->work))));
+    list->of[DM_BUFFER_OLD] =
+        slots_of(DM_PAGEABLE, DM_BUFFER_STRIPS_OUT,
+                 dm_sat_mul(elements, dm_dtype_size(dm_dtype_widest(p->work))));
 }
 
 /* ---- all ---- */
@@ -255,8 +257,8 @@ dm_memory_need dm_buffers_need(const dm_buffers *list) {
     if (buffer->where == DM_NOWHERE) continue;
     const dm_space space = dm_where_space(buffer->where);
     int64_t *part = &need.part[space][dm_buffer_kinds[kind].part];
-    *part = dm_plus(*part, buffer->counted);
-    need.total[space] = dm_plus(need.total[space], buffer->counted);
+    *part = dm_sat_add(*part, buffer->counted);
+    need.total[space] = dm_sat_add(need.total[space], buffer->counted);
   }
   return need;
 }
@@ -304,16 +306,16 @@ static int64_t share_elements(const rank_extent *e, dm_matrix matrix) {
   const dm_plan *plan = e->plan;
   const bool whole = dm_plan_residence(plan, matrix) != DM_IN_FILE;
   if (matrix == DM_A)
-    return dm_times(e->a_rows, whole ? dm_range_size(dm_plan_layer_k(plan, e->at.l)) : e->width);
+    return dm_sat_mul(e->a_rows, whole ? dm_range_size(dm_plan_layer_k(plan, e->at.l)) : e->width);
   const bool panels = whole && !dm_plan_has_runs(plan); /* all of the tile's */
-  return dm_times(panels ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
+  return dm_sat_mul(panels ? dm_plan_b_share_rows(plan, e->at.i, e->at.l) : e->b_rows, e->cols);
 }
 
 /* Elements of the pieces of MATRIX read before the first product (dm_file_pass). */
 static int64_t passing_elements(const rank_extent *e, dm_matrix matrix) {
   const dm_problem *p = &e->plan->problem;
   if (dm_plan_readings_ahead(e->plan, matrix) == 0) return 0;
-  return dm_min(dm_times(matrix == DM_A ? p->m : p->n, p->k),
+  return dm_min(dm_sat_mul(matrix == DM_A ? p->m : p->n, p->k),
                 DM_BUFFER_PASS_PIECES * dm_plan_pass_bytes(e->plan, matrix) / e->work);
 }
 
@@ -324,15 +326,16 @@ static int64_t read_elements(const rank_extent *e, dm_matrix matrix) {
 
 static void list_pass(const rank_extent *e, dm_buffers *list) {
   const int64_t elements = dm_max(passing_elements(e, DM_A), passing_elements(e, DM_B));
-  if (elements > 0) buffers_put(list, DM_BUFFER_PASS, DM_PAGEABLE, dm_times(elements, e->work));
+  if (elements > 0) buffers_put(list, DM_BUFFER_PASS, DM_PAGEABLE, dm_sat_mul(elements, e->work));
 }
 
 static void list_readers(const rank_extent *e, dm_buffers *list) {
   const dm_problem *p = &e->plan->problem;
   const int64_t chunks[] = {
-      dm_chunks_memory(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
-      dm_chunks_memory(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
-      dm_chunks_memory(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))};
+      dm_chunks_memory(p->chunk_a, dm_sat_bytes(p->m, p->k, dm_dtype_size(p->file_a))),
+      dm_chunks_memory(p->chunk_b,
+                       dm_sat_bytes(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
+      dm_chunks_memory(p->chunk_c, dm_sat_bytes(p->m, p->n, dm_dtype_size(p->c)))};
   for (int x = 0; x < 2; x++)
     if (dm_plan_in_file(p, x) && !dm_triangle_reads_once(e->plan, (dm_matrix)x))
       buffers_put(list, x == 0 ? DM_BUFFER_READ_A : DM_BUFFER_READ_B, DM_PAGEABLE,
@@ -341,23 +344,23 @@ static void list_readers(const rank_extent *e, dm_buffers *list) {
   if (p->reads_c && dm_plan_in_file(p, DM_OLD))
     buffers_put(
         list, DM_BUFFER_READ_OLD, DM_PAGEABLE,
-        reader_bytes(p->home[DM_OLD], dm_times(e->own_rows, e->cols), p->c, p->c, chunks[2]));
+        reader_bytes(p->home[DM_OLD], dm_sat_mul(e->own_rows, e->cols), p->c, p->c, chunks[2]));
 }
 
 /* A slot for each place of the share (engine/memory_source.h). */
 static void list_pieces(const rank_extent *e, dm_matrix matrix, dm_buffers *list) {
   if (!dm_plan_brings(e->plan, matrix)) return;
-  const int64_t slot = matrix == DM_A ? dm_packed(e->a_rows, e->width, e->work)
-                                      : dm_packed(e->b_rows, e->cols, e->work);
-  const int64_t slots = dm_plan_places(e->plan, matrix, e->panels), bytes = dm_times(slots, slot);
+  const int64_t slot = matrix == DM_A ? dm_sat_bytes(e->a_rows, e->width, e->work)
+                                      : dm_sat_bytes(e->b_rows, e->cols, e->work);
+  const int64_t slots = dm_plan_places(e->plan, matrix, e->panels), bytes = dm_sat_mul(slots, slot);
   list->of[matrix == DM_A ? DM_BUFFER_HOME_A : DM_BUFFER_HOME_B] =
       (dm_buffer){DM_PINNED, slots, slot, bytes, bytes};
 }
 
 /* Bytes of the tiles of C, one after the other. */
 static int64_t tiles_bytes(const rank_extent *e, dm_space space, int64_t size) {
-  return dm_times(dm_plan_tiles(e->plan),
-                  dm_rounded(dm_laid_out(space, e->own_rows, e->cols, size), DM_TILE_STEP));
+  return dm_sat_mul(dm_plan_tiles(e->plan),
+                    dm_sat_round_up(dm_laid_out(space, e->own_rows, e->cols, size), DM_TILE_STEP));
 }
 
 /* Operands and C in memory: what moves between the caller and the ranks' places. */
@@ -378,13 +381,13 @@ static void list_moved(const rank_extent *e, dm_buffers *list) {
                 tiles_bytes(e, on_device ? DM_DEVICE : DM_HOST, size));
   if (p->finish_bytes > 0)
     buffers_put(list, DM_BUFFER_FINISHED_HOME, DM_PAGEABLE,
-                dm_packed(e->own_rows, e->cols, p->finish_bytes));
+                dm_sat_bytes(e->own_rows, e->cols, p->finish_bytes));
 }
 
 /* A kernel's own copy of a matrix, in either orientation. */
 static int64_t buffers_copied(int64_t rows, int64_t cols, int64_t size) {
-  return dm_max(dm_times(rows, dm_rounded(dm_times(cols, size), COPY_STEP)),
-                dm_times(cols, dm_rounded(dm_times(rows, size), COPY_STEP)));
+  return dm_max(dm_sat_mul(rows, dm_sat_round_up(dm_sat_mul(cols, size), COPY_STEP)),
+                dm_sat_mul(cols, dm_sat_round_up(dm_sat_mul(rows, size), COPY_STEP)));
 }
 
 /* Scratch memory of the compute mode; the CPU's own products take slice by slice. */
@@ -404,10 +407,11 @@ static void list_converted(const rank_extent *e, dm_buffers *list) {
   const int a = plan->copies_a + dm_triangle_shares(plan, DM_A);
   const int b = plan->copies_b + dm_triangle_shares(plan, DM_B);
   if (plan->gpu)
-    bytes = dm_plus(bytes, dm_plus(dm_times(a, buffers_copied(e->rows, e->width, e->work)),
-                                   dm_times(b, buffers_copied(e->width, e->cols, e->work))));
+    bytes =
+        dm_sat_add(bytes, dm_sat_add(dm_sat_mul(a, buffers_copied(e->rows, e->width, e->work)),
+                                     dm_sat_mul(b, buffers_copied(e->width, e->cols, e->work))));
   else if (dm_dtype_is_short(work))
-    bytes = dm_plus(bytes, DM_BUFFER_WIDENED_BYTES);
+    bytes = dm_sat_add(bytes, DM_BUFFER_WIDENED_BYTES);
   if (bytes > 0)
     buffers_put(list, DM_BUFFER_CONVERTED, plan->gpu ? DM_ON_DEVICE : DM_PAGEABLE, bytes);
 }
@@ -422,9 +426,9 @@ enum { PART_OF_SUMS = 4, MANY_ROWS = 1 << 20 };
 
 /* Whether reading rows of A and C again moves fewer bytes than keeping what they sum up to. */
 static bool rereads_less(const dm_problem *p, int64_t sums) {
-  const int64_t a = dm_times(p->k, dm_dtype_size(p->file_a)), c = p->n * dm_dtype_size(p->c);
+  const int64_t a = dm_sat_mul(p->k, dm_dtype_size(p->file_a)), c = p->n * dm_dtype_size(p->c);
   return p->m > MANY_ROWS && p->home[DM_A] == DM_HOME_FILE && p->chunk_a == 0 &&
-         dm_plus(a, c) < sums / 2;
+         dm_sat_add(a, c) < sums / 2;
 }
 
 bool dm_plan_verifies_later(const dm_problem *p, const dm_machine *machine) {
@@ -433,7 +437,7 @@ bool dm_plan_verifies_later(const dm_problem *p, const dm_machine *machine) {
       p->compute.scans || dm_problem_entries(p) > 1)
     return false;
   const bool large =
-      machine->host_bytes > 0 && dm_times(sums, p->m) > machine->host_bytes / PART_OF_SUMS;
+      machine->host_bytes > 0 && dm_sat_mul(sums, p->m) > machine->host_bytes / PART_OF_SUMS;
   return large || rereads_less(p, sums);
 }
 
@@ -447,12 +451,12 @@ static void list_vectors(const rank_extent *e, dm_buffers *list) {
   const bool runs = dm_plan_has_runs(e->plan); /* verified entry by entry */
   const int64_t m = runs ? dm_problem_entry_rows(p) : p->m;
   const int64_t k = dm_check_room(runs ? p->k : dm_problem_b_rows(p), e->width);
-  const int64_t others = dm_times(2, dm_plus(p->n, dm_times(groups, k)));
-  const int64_t sums = dm_plus(dm_times(others, dm_dtype_is_complex(p->work) ? 16 : 8),
-                               dm_times(row_sums_bytes(p, groups), m));
+  const int64_t others = dm_sat_mul(2, dm_sat_add(p->n, dm_sat_mul(groups, k)));
+  const int64_t sums = dm_sat_add(dm_sat_mul(others, dm_dtype_is_complex(p->work) ? 16 : 8),
+                                  dm_sat_mul(row_sums_bytes(p, groups), m));
   int64_t bytes = p->verify ? sums : 0;
-  const int64_t lines = dm_plus(p->m, dm_times(dm_compute_parts(&p->compute, p->work), p->n));
-  if (scales) bytes = dm_plus(bytes, dm_times(76, lines));
+  const int64_t lines = dm_sat_add(p->m, dm_sat_mul(dm_compute_parts(&p->compute, p->work), p->n));
+  if (scales) bytes = dm_sat_add(bytes, dm_sat_mul(76, lines));
   buffers_put(list, DM_BUFFER_VECTORS, DM_PAGEABLE, bytes);
   if (e->plan->gpu) buffers_put(list, DM_BUFFER_DEVICE_VECTORS, DM_ON_DEVICE, bytes);
   if (p->verify && dm_plan_streams(e->plan) && !runs)

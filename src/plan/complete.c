@@ -62,7 +62,7 @@ static int complete_widths(const dm_question *q, const dm_plan *plan, int64_t wi
     width[0] = plan->reproducible ? DM_REPRODUCIBLE_PANEL : dm_min(q->wishes->panel, whole);
     return 1;
   }
-  const int64_t wanted = dm_max(WIDEST, dm_rounded(dm_plan_least_panel(plan), DM_PANEL_STEP));
+  const int64_t wanted = dm_max(WIDEST, dm_sat_round_up(dm_plan_least_panel(plan), DM_PANEL_STEP));
   const int64_t widest = dm_min(wanted, dm_plan_longest_panel(plan));
   for (int64_t kb = widest; kb >= DM_PANEL_STEP && count < MOST_WIDTHS;
        kb = kb / 2 / DM_PANEL_STEP * DM_PANEL_STEP)

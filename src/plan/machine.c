@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "core/suggest.h"
 #include "core/units.h"
 
 /* Rates in operations or bytes per second. */

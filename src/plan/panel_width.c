@@ -94,7 +94,7 @@ enum { LEAST_BYTES = 1 << 20 };
 int64_t dm_plan_least_panel(const dm_plan *plan) {
   const int64_t rows = dm_range_size(dm_plan_rows(plan, 0, 0));
   const int64_t cols = dm_range_size(dm_plan_cols(plan, 0, 0));
-  return LEAST_BYTES / dm_times(dm_plus(rows, cols), dm_dtype_size(plan->problem.work));
+  return LEAST_BYTES / dm_sat_mul(dm_sat_add(rows, cols), dm_dtype_size(plan->problem.work));
 }
 
 int64_t dm_plan_longest_panel(const dm_plan *plan) {

@@ -226,7 +226,7 @@ double dm_plan_run(const dm_plan *plan, dm_matrix matrix) {
 
 int64_t dm_plan_pass_bytes(const dm_plan *plan, dm_matrix matrix) {
   const dm_problem *p = &plan->problem;
-  const int64_t bytes = dm_packed(matrix == DM_A ? p->m : p->n, p->k, dm_dtype_size(p->work));
+  const int64_t bytes = dm_sat_bytes(matrix == DM_A ? p->m : p->n, p->k, dm_dtype_size(p->work));
   return dm_max(PASS_LEAST, dm_min(PASS_MOST, bytes / PASS_PARTS));
 }
 

@@ -116,7 +116,7 @@ static dm_status start_afresh(dm_checkpoint *c, const dm_problem *p) {
  * space is reserved while a GPU starts. */
 static dm_status start_early(dm_checkpoint *c, const dm_problem *p) {
   const bool first = c->found.records == 0 && !(c->journal && dm_journal_existed(c->journal));
-  if (!first || dm_packed(p->m, p->n, dm_dtype_size(p->c)) > dm_memory_available() / 8)
+  if (!first || dm_sat_bytes(p->m, p->n, dm_dtype_size(p->c)) > dm_memory_available() / 8)
     return DM_OK;
   return start_afresh(c, p);
 }
@@ -238,7 +238,7 @@ static dm_status add_cut(dm_checkpoint *c) {
 }
 
 static dm_status choose_way(dm_checkpoint *c) {
-  const dm_engine *engine = &c->multiply->engine;
+  const dm_engine_options *engine = &c->multiply->engine;
   return dm_output_choose_way(&c->file, engine->write_by,
                               dm_run_writers(c->run, engine->io_threads));
 }
@@ -262,7 +262,7 @@ static dm_status checkpoint_open_part(void *context, const dm_keepalive *keepali
 }
 
 static dm_status share_records(dm_checkpoint *c) {
-  dm_status status = dm_trust_list(c);
+  dm_status status = dm_recorded_list(c);
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, c->states->state, c->tiles, 0));
   return dm_comm_broadcast(c->run->world, c->records, c->tiles * (int64_t)sizeof *c->records, 0);
@@ -314,8 +314,8 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   DM_TRY(dm_comm_broadcast(c->run->world, &c->file, sizeof c->file, 0));
   c->file.made = made;
   DM_TRY(share_records(c));
-  if (c->found.records > 0) DM_TRY(dm_trust_recorded(c));
-  dm_trust_list_others(c);
+  if (c->found.records > 0) DM_TRY(dm_recorded_compare(c));
+  dm_recorded_list_others(c);
   checkpoint_say(c);
   say_kept(c);
   *file = c->file;

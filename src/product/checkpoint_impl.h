@@ -7,6 +7,7 @@
 #include "plan/tiles.h"
 #include "product/checkpoint.h"
 #include "product/description.h"
+#include "product/run_fields.h"
 
 /* The journal's description of the run that started it; plain data, for all ranks. */
 typedef struct dm_found {
@@ -77,29 +78,10 @@ int64_t dm_recorded_tile(const dm_checkpoint *checkpoint, const dm_tile_record *
 
 /* Rank 0: lists the tiles that the journal names, each by its last record, and, once the good ones
  * are known, the others as they will be recorded, without checksums. */
-dm_status dm_trust_list(dm_checkpoint *checkpoint);
-void dm_trust_list_others(dm_checkpoint *checkpoint);
+dm_status dm_recorded_list(dm_checkpoint *checkpoint);
+void dm_recorded_list_others(dm_checkpoint *checkpoint);
 
 /* Collective: compares the recorded tiles with the part file and drops those that differ. */
-dm_status dm_trust_recorded(dm_checkpoint *checkpoint);
-
-/* ---- what must be equal for a run to resume another ---- */
-
-/* The problem, the equation and the inputs (size, time, a sample of the bytes); known before
- * planning. Reads the input files. */
-dm_status dm_fields_of_problem(const dm_multiply *multiply, const dm_problem *problem,
-                               dm_attributes *fields);
-
-/* Backend and kernel; with --reproducible also the device, on which the bits depend. */
-dm_status dm_fields_of_setup(const dm_multiply *multiply, const dm_setup *setup,
-                             dm_attributes *fields);
-
-/* The name of the first field of WANTED that RECORDED lacks or has with another value; NULL: none.
- * IN_PLACE ignores the fields of the old C, which was replaced. */
-const char *dm_fields_differ(const dm_attributes *recorded, const dm_attributes *wanted,
-                             bool in_place);
-
-/* The number in field NAME of RECORDED; -1: none. */
-int64_t dm_fields_number(const dm_attributes *recorded, const char *name);
+dm_status dm_recorded_compare(dm_checkpoint *checkpoint);
 
 #endif

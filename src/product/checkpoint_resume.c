@@ -258,7 +258,7 @@ int64_t dm_recorded_tile(const dm_checkpoint *c, const dm_tile_record *r, int64_
   return -1;
 }
 
-dm_status dm_trust_list(dm_checkpoint *c) {
+dm_status dm_recorded_list(dm_checkpoint *c) {
   int64_t count = 0;
   const dm_tile_record *old = c->journal ? dm_journal_tiles(c->journal, &count) : NULL;
   DM_TRY(dm_buffer_table(c->tiles, &c->records));
@@ -270,7 +270,7 @@ dm_status dm_trust_list(dm_checkpoint *c) {
   return DM_OK;
 }
 
-void dm_trust_list_others(dm_checkpoint *c) {
+void dm_recorded_list_others(dm_checkpoint *c) {
   for (int64_t t = 0; t < c->tiles; t++) /* images are computed with what they are images of */
     if (!dm_tile_has(c->states, dm_triangle_twin(c->plan, t), TAKEN_UP))
       dm_tile_give_back(c->states, t);
@@ -339,7 +339,7 @@ static void checkpoint_warn(const dm_checkpoint *c, int64_t tile) {
       (long long)r->col);
 }
 
-dm_status dm_trust_recorded(dm_checkpoint *c) {
+dm_status dm_recorded_compare(dm_checkpoint *c) {
   DM_FREED uint64_t *sums = NULL;
   dm_run_phase(c->run, "checking the recorded tiles", 1);
   DM_TRY(dm_buffer_table(c->tiles, &sums));
@@ -358,7 +358,7 @@ dm_status dm_trust_recorded(dm_checkpoint *c) {
 /* Rank 0's estimate: whether C can be read again cheaply, from the page cache. */
 static bool is_cheap(const dm_checkpoint *c) {
   const dm_problem *p = &c->plan->problem;
-  const int64_t bytes = dm_packed(p->m, p->n, dm_dtype_size(p->c));
+  const int64_t bytes = dm_sat_bytes(p->m, p->n, dm_dtype_size(p->c));
   const double seconds = (double)bytes / assumed_rate / c->run->ranks;
   return seconds <= unnoticed + cheap * (dm_now() - c->started) &&
          bytes <= dm_memory_available() / 2;
@@ -370,7 +370,7 @@ static dm_status compare_written(dm_checkpoint *c, uint64_t *sums) {
   dm_status status = DM_OK;
   for (int64_t t = 0; t < c->tiles && !status && c->run->rank == 0; t++)
     if (sums[t] != c->records[t].checksum)
-      status = dm_tile_not_written(&c->records[t], t + 1, c->file.part);
+      status = dm_tile_differs(&c->records[t], t + 1, c->file.part);
   return dm_comm_agree(c->run->world, status);
 }
 

@@ -13,17 +13,17 @@ dm_status dm_commit_room(const dm_output_file *file, const dm_output_form *form)
 }
 
 /* Arguments of a commit. */
-typedef struct commit_commitment {
+typedef struct commit_task {
   const dm_output_file *file;
   const dm_output_form *form;
   int threads;
   dm_tile_sums *sums; /* NULL if C stays as written */
   dm_output_completion completion;
   bool *named;
-} commit_commitment;
+} commit_task;
 
 /* Names MADE, and removes the file that is not needed any more. */
-static dm_status commit_made(const commit_commitment *c, dm_output_completion completion,
+static dm_status commit_made(const commit_task *c, dm_output_completion completion,
                              dm_output_file *made, const dm_keepalive *keepalive) {
   completion.source = c->file;
   dm_status status = dm_output_commit(made, &completion, keepalive, c->named);
@@ -33,7 +33,7 @@ static dm_status commit_made(const commit_commitment *c, dm_output_completion co
 }
 
 /* These files have no tiles of their own, and NumPy files no provenance either. */
-static dm_status commit_recast(const commit_commitment *c, const dm_keepalive *keepalive) {
+static dm_status commit_recast(const commit_task *c, const dm_keepalive *keepalive) {
   dm_output_completion completion = c->completion;
   completion.tiles = NULL;
   completion.count = 0;
@@ -52,15 +52,15 @@ static dm_status commit_recast(const commit_commitment *c, const dm_keepalive *k
   return status;
 }
 
-static dm_status commit_chunked(const commit_commitment *c, const dm_keepalive *keepalive) {
+static dm_status commit_chunked(const commit_task *c, const dm_keepalive *keepalive) {
   dm_output_file packed;
   DM_TRY(dm_pack(c->file, c->form, c->threads, c->sums, keepalive, &packed));
   return commit_made(c, c->completion, &packed, keepalive);
 }
 
 /* A request to stop now would lose a finished result: the keepalive only reports progress. */
-static dm_status commit_commit(void *context, const dm_keepalive *keepalive) {
-  const commit_commitment *c = context;
+static dm_status commit_complete(void *context, const dm_keepalive *keepalive) {
+  const commit_task *c = context;
   return dm_output_is_recast(c->form) ? commit_recast(c, keepalive)
          : dm_output_is_chunked(c->form)
              ? commit_chunked(c, keepalive)
@@ -71,14 +71,14 @@ dm_status dm_commit_file(dm_run *run, const dm_output_file *file, const dm_outpu
                          int threads, const dm_output_completion *completion, bool *named) {
   *named = false;
   const bool chunked = dm_output_is_chunked(form);
-  commit_commitment c = {
+  commit_task c = {
       .file = file, .form = form, .threads = threads, .completion = *completion, .named = named};
-  if (!dm_output_is_recast(form) && !chunked) return dm_watch_work(run->watch, commit_commit, &c);
+  if (!dm_output_is_recast(form) && !chunked) return dm_watch_work(run->watch, commit_complete, &c);
   if (chunked) dm_run_phase(run, "packing", DM_SYNC_PATIENCE);
   if (chunked) dm_run_take_node(run); /* the other ranks are waiting */
   if (chunked && threads < 0) c.threads = dm_cores();
   DM_TRY(dm_tile_sums_open(completion->tiles, completion->count, file->cols, &c.sums));
-  dm_status status = dm_watch_work(run->watch, commit_commit, &c);
+  dm_status status = dm_watch_work(run->watch, commit_complete, &c);
   dm_tile_sums_close(c.sums);
   return status;
 }

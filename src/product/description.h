@@ -47,7 +47,7 @@ typedef struct dm_multiply {
   char request[DM_REQUEST]; /* a checksum of options, version and inputs, an attribute of C; "" */
   dm_equation equation;
   dm_vectors vectors;
-  dm_engine engine;
+  dm_engine_options engine;
   dm_output_form form; /* form of C's file; completed when its shape is known */
   dm_reductions kept;  /* of C; none: all of it */
   bool verify, force, allow_unchecked;

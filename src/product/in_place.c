@@ -123,13 +123,13 @@ static bool in_place_is_like(const dm_in_place *kept, const dm_multiply *m, int 
 /* *takes: all ranks do; *like: and as before. */
 static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
-  int64_t not [2] = {!in_place_is_plain(m) || !is_in_memory(m, run->ranks) ||
-                     !is_for_ranks(m, run->ranks)};
-  if (!not [0] && dm_multiply_centers(m)) not [0] = !is_centered_whole(m, run->ranks);
-  if (!not [0]) not [0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
-  not [1] = not [0] || !in_place_is_like(kept, m, run->ranks);
-  int64_t all[] = {not [0], not [1], has_gpu_memory(m), 0};
-  all[3] = !not [0] && run->ranks > 1 && !all[2] && lacks_gpu(run);
+  int64_t refuses[2] = {!in_place_is_plain(m) || !is_in_memory(m, run->ranks) ||
+                        !is_for_ranks(m, run->ranks)};
+  if (!refuses[0] && dm_multiply_centers(m)) refuses[0] = !is_centered_whole(m, run->ranks);
+  if (!refuses[0]) refuses[0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
+  refuses[1] = refuses[0] || !in_place_is_like(kept, m, run->ranks);
+  int64_t all[] = {refuses[0], refuses[1], has_gpu_memory(m), 0};
+  all[3] = !refuses[0] && run->ranks > 1 && !all[2] && lacks_gpu(run);
   if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 4));
   *takes = !all[0] && (run->ranks == 1 || all[2] || !all[3]);
   *like = !all[1];
@@ -211,19 +211,18 @@ static void close_places(dm_in_place_places *places) {
 }
 
 static dm_status open_matrices(dm_in_place_product *p) {
-  static const char *const names[] = {"A", "B", "C"};
   const dm_equation *e = &p->multiply->equation;
   dm_in_place_places *places = p->places;
   for (int x = 0; x < 3; x++) {
     places->stated[x] = *p->multiply->in_memory[x];
-    DM_TRY(dm_distributed_open(p->run->world, &places->stated[x], names[x], &places->matrix[x]));
+    DM_TRY(dm_distributed_open(p->run->world, &places->stated[x], dm_matrix_name(x),
+                               &places->matrix[x]));
   }
   places->turned[DM_A] = e->op_a != DM_OP_N;
   places->turned[DM_B] = e->op_b != DM_OP_N;
   places->symmetric = e->symmetric;
-  for (int x = 0; x < 3; x++) {
-    if (x < 2 && places->turned[x]) dm_distributed_transpose(&places->matrix[x]);
-  }
+  for (int x = 0; x < 2; x++)
+    if (places->turned[x]) dm_distributed_transpose(&places->matrix[x]);
   return DM_OK;
 }
 
@@ -327,7 +326,6 @@ static bool adds_symmetric(const dm_in_place_product *p) {
 
 /* Waits for the caller's streams, but not for that in which the product is posted. */
 static dm_status in_place_reach(dm_in_place_product *p) {
-  static const char *const names[] = {"A", "B", "C"};
   dm_distributed *matrix = p->places->matrix;
   const bool posts = !p->multiply->verify && p->run->ranks == 1 && !p->centered &&
                      dm_backend_takes_stream(p->backend, &p->whole) && !adds_symmetric(p);
@@ -335,7 +333,7 @@ static dm_status in_place_reach(dm_in_place_product *p) {
   for (int x = 0; x < 3; x++) {
     const bool awaited = x > 0 && matrix[x].stream == matrix[0].stream;
     if (awaited || (p->stream && matrix[x].stream == p->stream)) matrix[x].stream = NULL;
-    DM_TRY(dm_distributed_reach(&matrix[x], p->backend, names[x]));
+    DM_TRY(dm_distributed_reach(&matrix[x], p->backend, dm_matrix_name(x)));
   }
   return dm_stop_check(&p->run->stop);
 }
@@ -513,10 +511,10 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
-  if (p->run->at) p->run->at(p->run->at_context, 0, 1);
+  if (p->run->on_progress) p->run->on_progress(p->run->progress_context, 0, 1);
   DM_TRY(dm_in_place_multiply(kept, p));
   DM_TRY(in_place_correlate(p));
-  if (p->run->at) p->run->at(p->run->at_context, 1, 1);
+  if (p->run->on_progress) p->run->on_progress(p->run->progress_context, 1, 1);
   return DM_OK;
 }
 

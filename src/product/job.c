@@ -10,11 +10,11 @@
 
 /* Memory for large chunks, as the planner counted it. */
 static int64_t read_memory(const dm_problem *p) {
-  const int64_t kept =
-      dm_plus(dm_chunks_kept(p->chunk_a, dm_packed(p->m, p->k, dm_dtype_size(p->file_a))),
-              dm_plus(dm_chunks_kept(p->chunk_b, dm_packed(dm_problem_b_rows(p), p->n,
-                                                           dm_dtype_size(p->file_b))),
-                      dm_chunks_kept(p->chunk_c, dm_packed(p->m, p->n, dm_dtype_size(p->c)))));
+  const int64_t kept = dm_sat_add(
+      dm_chunks_kept(p->chunk_a, dm_sat_bytes(p->m, p->k, dm_dtype_size(p->file_a))),
+      dm_sat_add(dm_chunks_kept(p->chunk_b,
+                                dm_sat_bytes(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
+                 dm_chunks_kept(p->chunk_c, dm_sat_bytes(p->m, p->n, dm_dtype_size(p->c)))));
   return dm_max(DM_READ_MEMORY, kept);
 }
 
@@ -176,7 +176,7 @@ static dm_status job_describe(dm_job *j) {
 
 dm_status dm_job_describe(dm_job *j) {
   const dm_problem *p = &j->problem;
-  const dm_engine *engine = &j->multiply->engine;
+  const dm_engine_options *engine = &j->multiply->engine;
   DM_TRY(job_describe(j));
   if (!dm_runs_suit(p) || p->work == p->accumulator || strcmp(engine->backend, "cuda") == 0 ||
       strcmp(engine->kernel, "auto") != 0)

@@ -331,7 +331,7 @@ static void impose(const dm_job *j, dm_wishes *wishes) {
 
 static dm_status multiply_plan(dm_job *j) {
   const dm_multiply *m = j->multiply;
-  dm_engine engine = m->engine;
+  dm_engine_options engine = m->engine;
   dm_problem problem = j->problem;
   engine.files = dm_job_files(m);
   engine.slower = j->repair->slower;

@@ -20,7 +20,7 @@ static double part_done(const dm_job *j, int64_t done) {
 
 /* Whether C has several tiles in a plan that counts on the pace of this run; planned once. */
 static bool gets_tiles(dm_job *j, double slower) {
-  dm_engine engine = j->multiply->engine;
+  dm_engine_options engine = j->multiply->engine;
   dm_setup trial = j->setup;
   j->repair->slower = trial.machine.slower = slower;
   dm_checkpoint_impose(j->sink.checkpoint, &engine.wishes);

@@ -13,7 +13,7 @@
 #include "dataset/naming.h"
 #include "io/batch.h"
 #include "io/journal.h"
-#include "product/checkpoint_impl.h"
+#include "product/run_fields.h"
 
 static const char state_file_ending[] = ".damier-kept", state_file_unfinished[] = ".damier-kept-n";
 static const char magic[8] = "DMKEPT3";

@@ -74,7 +74,7 @@ static dm_status components_choose_type(dm_components_state *c) {
 /* ---- the method ---- */
 
 static int64_t components_pass_width(const dm_components_state *c) {
-  return dm_min(c->small, dm_plus(c->job->count, c->job->oversampling));
+  return dm_min(c->small, dm_sat_add(c->job->count, c->job->oversampling));
 }
 
 /* Of one reading of X, as operations. */
@@ -460,7 +460,7 @@ static void components_report_plan(const dm_components_state *c, double seconds,
                                    dm_record *record) {
   const bool gram = c->method == DM_METHOD_GRAM;
   const double flops = components_cost(c, c->method);
-  const int64_t basis = dm_times(c->small, dm_times(16, c->width)), count = c->job->count;
+  const int64_t basis = dm_sat_mul(c->small, dm_sat_mul(16, c->width)), count = c->job->count;
   dm_record_text(record, "components.method", "method", "%s", dm_components_method_name(c->method));
   dm_record_integer(record, "components.count", "components", DM_SHOWN_PLAIN, count);
   dm_record_integer(record, "components.width", "vectors of a pass", DM_SHOWN_PLAIN, c->width);
@@ -468,9 +468,9 @@ static void components_report_plan(const dm_components_state *c, double seconds,
                     DM_SHOWN_PLAIN, gram ? 1 : EXPECTED_PASSES + 1);
   dm_record_integer(record, "components.small_bytes", "memory of rank 0 for small problems",
                     DM_SHOWN_BYTES,
-                    gram ? dm_times(c->small, dm_times(c->small, 8)) + basis : 3 * basis);
+                    gram ? dm_sat_mul(c->small, dm_sat_mul(c->small, 8)) + basis : 3 * basis);
   dm_record_integer(record, "components.host_bytes", "memory, together", DM_SHOWN_BYTES,
-                    dm_plus(c->host_bytes, dm_basis_bytes(c)));
+                    dm_sat_add(c->host_bytes, dm_basis_bytes(c)));
   dm_record_integer(record, "components.strip_rows", NULL, DM_SHOWN_PLAIN, c->step);
   dm_record_text(record, "components.type", "products in", "%s", dm_dtype_name(c->work));
   dm_record_real(record, "components.flop", "operations", DM_SHOWN_PLAIN, flops);

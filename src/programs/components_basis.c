@@ -33,7 +33,7 @@ static dm_status basis_allocate(dm_components_state *c) {
 
 int64_t dm_basis_bytes(const dm_components_state *c) {
   const int64_t vectors = 2 * c->basis.room + (c->work == DM_F32 ? 5 : 4) * c->width;
-  return dm_times(vectors, dm_times(c->small, sizeof(double)));
+  return dm_sat_mul(vectors, dm_sat_mul(c->small, sizeof(double)));
 }
 
 dm_status dm_basis_open(dm_components_state *c) {

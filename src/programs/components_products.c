@@ -208,8 +208,9 @@ static void components_add(int64_t numbers, const double *from, double *to) {
  * much as G has elements, many more lines than that. */
 static int64_t components_part_lines(const dm_components_state *c) {
   enum { PART_STRIPS = 32, PART_LINES = 16 };
-  const int64_t strips = dm_max(PART_STRIPS, dm_ceil_div(dm_times(PART_LINES, c->small), c->step));
-  return dm_min(c->tall, dm_times(strips, c->step));
+  const int64_t strips =
+      dm_max(PART_STRIPS, dm_ceil_div(dm_sat_mul(PART_LINES, c->small), c->step));
+  return dm_min(c->tall, dm_sat_mul(strips, c->step));
 }
 
 /* All of X may be in memory; other parts are multiplied where they are. */
@@ -233,7 +234,7 @@ static dm_status components_multiply_part(dm_components_state *c, dm_range range
 /* Products leave memory to rank 0 for G, a part of it, and a copy that is verified. */
 static void components_count(dm_components_state *c, int sign) {
   const int64_t copies = components_part_lines(c) < c->tall ? 3 : 2;
-  dm_engine *engine = &c->multiply->engine;
+  dm_engine_options *engine = &c->multiply->engine;
   engine->process_bytes += sign * copies * c->small * c->small * (int64_t)sizeof *c->g;
   engine->beside = engine->process_bytes;
 }

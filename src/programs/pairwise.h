@@ -43,7 +43,7 @@ dm_status dm_pairwise_run(dm_in_place *kept, dm_run *run, const dm_multiply *mul
 
 /* Collective: computes C again in memory, each product verified, and compares every element with a
  * bound of the rounding. Otherwise as dm_verify_run; products run as ENGINE says. */
-dm_status dm_pairwise_verify(dm_run *run, const dm_verify *verify, const dm_engine *engine,
+dm_status dm_pairwise_verify(dm_run *run, const dm_verify *verify, const dm_engine_options *engine,
                              dm_record *record);
 
 #endif

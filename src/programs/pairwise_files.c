@@ -92,7 +92,7 @@ dm_status dm_pairwise_check_space(const pairwise *p) {
     DM_TRY(dm_file_sibling(&at, ".part", part));
     DM_TRY(dm_bytes_of(p->m, p->n, dm_dtype_size(type), &bytes));
     const bool made = i < p->count && access(at.file, F_OK) == 0;
-    if (!made && access(part, F_OK) != 0) all = dm_plus(all, bytes);
+    if (!made && access(part, F_OK) != 0) all = dm_sat_add(all, bytes);
   }
   return dm_context(dm_output_space(&m->out, all), "C and %d products of pairs", p->count);
 }

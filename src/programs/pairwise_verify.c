@@ -84,7 +84,7 @@ static dm_status check_verify(const dm_verify *v) {
                  (long long)v->c.rows, (long long)v->c.cols, (long long)m, (long long)n);
 }
 
-dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine *engine,
+dm_status dm_pairwise_verify(dm_run *run, const dm_verify *v, const dm_engine_options *engine,
                              dm_record *record) {
   pairwise p = {.run = run, .started = dm_now(), .in_memory = true, .verify = v};
   DM_TRY(dm_comm_agree(run->world, check_verify(v)));

@@ -50,14 +50,14 @@ dm_status dm_verify_tiles_compare(dm_run *run, const dm_verify *v) {
   return status;
 }
 
-static dm_status verify_full_add(void *sums, dm_view part, int64_t row, int64_t col) {
+static dm_status verify_tiles_add(void *sums, dm_view part, int64_t row, int64_t col) {
   dm_tile_sums_add(sums, part, row, col);
   return DM_OK;
 }
 
 dm_status dm_verify_tiles_read(dm_run *run, const dm_verify *v) {
   return dm_comm_agree(run->world,
-                       dm_verify_stream(run, v, DM_C, v->c.dtype, verify_full_add, v->sums));
+                       dm_verify_stream(run, v, DM_C, v->c.dtype, verify_tiles_add, v->sums));
 }
 
 static void record_tiles(const dm_run *run, const dm_verify *v, bool good, double seconds,

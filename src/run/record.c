@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/buffer.h"
+#include "core/log.h"
 #include "core/notes.h"
 #include "core/status.h"
 #include "core/units.h"

@@ -4,6 +4,7 @@
 
 #include "comm/comm.h"
 #include "core/kept_memory.h"
+#include "core/log.h"
 #include "core/status.h"
 #include "run/cores.h"
 #include "run/facts.h"
@@ -42,8 +43,8 @@ struct dm_run {
   const char *command; /* as typed; for records and provenance */
   double born, lap;    /* start of main; end of the last counted phase */
   dm_stop stop;        /* off by default */
-  void (*at)(void *context, int64_t done, int64_t total); /* progress callback, or NULL */
-  void *at_context;
+  void (*on_progress)(void *context, int64_t done, int64_t total); /* or NULL */
+  void *progress_context;
   dm_watch *watch;        /* the watchdog, or NULL */
   double timeout;         /* its seconds; 0: none */
   bool strict;            /* the same timeout in all phases */

@@ -66,12 +66,12 @@ void dm_halt_start(dm_halt *halt, const dm_stop *stop, const dm_comm *world) {
 }
 
 static dm_status begin_round(dm_halt *halt, int64_t begun, bool finished) {
-  int64_t values[DM_ROUND] = {halt->failed ? FAILURE : reason_of(halt->stop), !finished};
+  int64_t values[DM_MAXIMA] = {halt->failed ? FAILURE : reason_of(halt->stop), !finished};
   if (halt->state == DM_HALT_DECIDING) values[0] = halt->limit = begun;
   return dm_comm_max_start(halt->world, values, &halt->round);
 }
 
-static void end_round(dm_halt *halt, const int64_t values[DM_ROUND]) {
+static void end_round(dm_halt *halt, const int64_t values[DM_MAXIMA]) {
   halt->round = NULL;
   if (halt->state == DM_HALT_DECIDING) {
     halt->state = DM_HALT_DECIDED;
@@ -93,7 +93,7 @@ dm_status dm_halt_poll(dm_halt *halt, int64_t begun, bool finished) {
     DM_TRY(begin_round(halt, begun, finished));
   }
   bool done;
-  int64_t values[DM_ROUND];
+  int64_t values[DM_MAXIMA];
   DM_TRY(dm_comm_max_test(halt->round, &done, values));
   if (done) end_round(halt, values);
   return DM_OK;

@@ -40,7 +40,7 @@ typedef struct dm_halt {
   const dm_stop *stop; /* NULL: never */
   const dm_comm *world;
   dm_halt_state state;
-  dm_round *round;
+  dm_comm_pending *round;
   double next; /* time of the next round */
   int64_t reason;
   int64_t limit; /* nothing beyond it is started */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "comm/comm.h"
+#include "core/log.h"
 #include "core/status.h"
 #include "plan/steps.h"
 

@@ -26,7 +26,7 @@ typedef struct dm_factors {
   const dm_equation *equation;
   dm_dataset *sets[2];
   const dm_memory_matrix *memory[2]; /* NULL: SETS are read */
-  const dm_engine *engine;           /* for those, ... */
+  const dm_engine_options *engine;   /* for those, ... */
   dm_centered_room *rooms;           /* ... unless there are rooms for their copies */
   const dm_relation *relation;       /* set inside: of A and B, the same genotypes; or NULL */
 } dm_factors;

@@ -142,14 +142,15 @@ static dm_status centered_copy_open_part(dm_run *run, const dm_centered_source *
   return status;
 }
 
-static dm_status centered_copy_reach(dm_run *run, const dm_engine *engine, const char *name,
+static dm_status centered_copy_reach(dm_run *run, const dm_engine_options *engine, const char *name,
                                      dm_centered_copy *copy) {
   if (copy->room != &copy->own) return dm_distributed_reach(&copy->from, copy->room->backend, name);
   return dm_distributed_open_backend(run, engine, &copy->from, name, &copy->own.backend);
 }
 
-dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_centered_room *room,
-                                const dm_centered_source *source, dm_centered_copy *copy) {
+dm_status dm_centered_copy_open(dm_run *run, const dm_engine_options *engine,
+                                dm_centered_room *room, const dm_centered_source *source,
+                                dm_centered_copy *copy) {
   *copy = (dm_centered_copy){.room = room ? room : &copy->own};
   DM_TRY(dm_distributed_open(run->world, source->stated, source->name, &copy->from));
   dm_status status = centered_copy_reach(run, engine, source->name, copy);

@@ -42,8 +42,9 @@ typedef struct dm_centered_copy {
  * them; NULL: a backend is opened as ENGINE states, and a large copy is in host memory. Errors are
  * agreed; DM_E_FIT: ROOM has no room. Free it also after an error.
  * It must not move meanwhile. */
-dm_status dm_centered_copy_open(dm_run *run, const dm_engine *engine, dm_centered_room *room,
-                                const dm_centered_source *source, dm_centered_copy *copy);
+dm_status dm_centered_copy_open(dm_run *run, const dm_engine_options *engine,
+                                dm_centered_room *room, const dm_centered_source *source,
+                                dm_centered_copy *copy);
 void dm_centered_copy_free(dm_centered_copy *copy);
 
 /* Adds this rank's elements, not yet centered, to MOMENTS, as the group of its number. */

@@ -1,9 +1,5 @@
 #include "transport/transport_list.h"
 
-#include <string.h>
-
-#include "transport/transport.h"
-
 #include <stddef.h>
 
 const dm_transport_ops *const dm_transport_list[] = {&dm_transport_self,

@@ -9,6 +9,7 @@
 
 #include "core/checked.h"
 #include "core/element.h"
+#include "core/log.h"
 #include "lib/test_program.h"
 #include "run/run.h"
 

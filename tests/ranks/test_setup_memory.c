@@ -9,12 +9,12 @@ enum { MIB = 1 << 20, BESIDE = 100 };
 /* PROCESS and LIMIT of this rank, in MiB; every plan may use LEFT beside the largest process. */
 static void expect_left(rank_test *test, int64_t process, int64_t limit, int64_t left) {
   const dm_problem problem = product_problem(60, 50, 40, DM_F64);
-  const dm_engine engine = {.backend = "cpu",
-                            .kernel = "auto",
-                            .transport = "auto",
-                            .threads = 1,
-                            .memory_host = limit * MIB,
-                            .process_bytes = process * MIB};
+  const dm_engine_options engine = {.backend = "cpu",
+                                    .kernel = "auto",
+                                    .transport = "auto",
+                                    .threads = 1,
+                                    .memory_host = limit * MIB,
+                                    .process_bytes = process * MIB};
   dm_setup setup;
   must(test, dm_setup_open(&test->run, &engine, &problem, &setup));
   const int64_t beside = setup.machine.host_bytes - setup.machine.process_bytes;

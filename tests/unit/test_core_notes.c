@@ -2,6 +2,7 @@
 #include "checks.h"
 
 #include "core/buffer.h"
+#include "core/log.h"
 #include "core/notes.h"
 #include "core/status.h"
 

@@ -2,7 +2,9 @@
 #include "checks.h"
 
 #include "core/dtype.h"
+#include "core/log.h"
 #include "core/status.h"
+#include "core/suggest.h"
 #include "core/units.h"
 
 TEST(counts) {
@@ -130,10 +132,10 @@ TEST(closest_names) {
   assert_int_equal(dm_closest("xyzzyxyz", names, 6), -1);
   assert_int_equal(dm_closest("bench", names, 0), -1);
   assert_int_equal(dm_closest("gird", (const char *const[]){"grm", "grid"}, 2), 1);
-  assert_int_equal(dm_distance("gird", "grid"), 1); /* two changed places */
-  assert_int_equal(dm_distance("gird", "grm"), 2);
-  assert_int_equal(dm_distance("", "ab"), 2);
-  assert_int_equal(dm_distance("abcd", "badc"), 2);
+  assert_int_equal(dm_edit_distance("gird", "grid"), 1); /* two changed places */
+  assert_int_equal(dm_edit_distance("gird", "grm"), 2);
+  assert_int_equal(dm_edit_distance("", "ab"), 2);
+  assert_int_equal(dm_edit_distance("abcd", "badc"), 2);
   char endless[5000];
   memset(endless, 'a', sizeof endless - 1);
   endless[sizeof endless - 1] = '\0';
