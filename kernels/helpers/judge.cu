@@ -86,9 +86,8 @@ template <int OF> __global__ void __launch_bounds__(JUDGES) take_t(dm_judge_work
 
 template <int OF>
 __device__ void load(double (&to)[2], const dm_judge_work &k, const dm_part_sums &s, int64_t row) {
-  to[1] = 0.0;
-  for (int x = 0; x < k.width; x++)
-    to[x] = total<OF, double>(s.sums, row * k.width + x, k.rows * k.width, s.parts);
+  to[0] = total<OF, double>(s.sums, row * k.width, k.rows * k.width, s.parts);
+  to[1] = k.width == 1 ? 0.0 : total<OF, double>(s.sums, row * 2 + 1, k.rows * 2, s.parts);
 }
 
 template <int OF>
@@ -118,8 +117,7 @@ template <int OF> __device__ dm_rows_found compare_exactly(const dm_judge_work &
 }
 
 template <int OF>
-__global__ void __launch_bounds__(JUDGES, OF == 1 ? 4 : 2)
-    judge(dm_judge_work k, int64_t column_parts) {
+__global__ void __launch_bounds__(JUDGES) judge(dm_judge_work k, int64_t column_parts) {
   const dm_columns_found columns =
       join_blocks(k.columns, column_parts, dm_columns_found{}, dm_columns_join);
   dm_rows_found found = nothing_found();

@@ -90,7 +90,7 @@ static __device__ __forceinline__ Found found_of_lane(const Found &v, int distan
 /* What all lanes of the warp found, in each of them; JOIN adds one to another. */
 template <class Found, class Join>
 static __device__ __forceinline__ Found join_lanes(Found found, Join join) {
-#pragma unroll
+#pragma unroll 1
   for (int distance = 16; distance > 0; distance /= 2) {
     const Found more = found_of_lane(found, distance);
     join(&found, &more);
@@ -98,9 +98,10 @@ static __device__ __forceinline__ Found join_lanes(Found found, Join join) {
   return found;
 }
 
-/* The same of the block. */
+/* The same of the block.  Loops are not unrolled, and code is shared: what runs once waits for its
+ * instructions. */
 template <class Found, class Join>
-static __device__ __forceinline__ Found join_threads(Found found, Join join) {
+static __device__ __noinline__ Found join_threads(Found found, Join join) {
   constexpr int LANES = 32, WARPS = JUDGES / LANES;
   __shared__ Found of_warps[WARPS];
   found = join_lanes(found, join);
@@ -108,7 +109,7 @@ static __device__ __forceinline__ Found join_threads(Found found, Join join) {
   if (threadIdx.x % LANES == 0) of_warps[threadIdx.x / LANES] = found;
   __syncthreads();
   Found all = of_warps[0];
-#pragma unroll
+#pragma unroll 1
   for (int w = 1; w < WARPS; w++) join(&all, &of_warps[w]);
   return all;
 }

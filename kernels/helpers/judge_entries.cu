@@ -8,7 +8,7 @@ namespace {
 
 constexpr int LANES = 32, ALL_WARPS = JUDGES / LANES;
 constexpr int ROWS = 8, LANES_OF_ROW = LANES / ROWS; /* of a warp at once */
-constexpr int SHORT = 64;                            /* columns of A and B of a warp's entry */
+constexpr int SHORT = 32;                            /* columns of A and B of a warp's entry */
 
 /* A matrix of one entry. */
 template <class Element> struct Part {
@@ -109,8 +109,8 @@ __device__ __forceinline__ RowSums<Wide> sum_of_lanes(RowSums<Wide> (&v)[ROWS]) 
 /* The sums of row FIRST + lane / LANES_OF_ROW of M with X and SIZE; rows beyond the last repeat it.
  */
 template <class Wide, class Element>
-__device__ __forceinline__ RowSums<Wide> sum_rows(const Part<Element> &m, int first, const Wide *x,
-                                                  const double *size, double *norm) {
+__device__ __noinline__ RowSums<Wide> sum_rows(const Part<Element> &m, int first, const Wide *x,
+                                               const double *size, double *norm) {
   const int lane = threadIdx.x % LANES, last = m.rows - 1;
   if (m.col_stride == 1) { /* lanes read neighbours of a row */
     RowSums<Wide> own[ROWS] = {};

@@ -126,129 +126,7 @@ __device__ __forceinline__ double add_sized(Complex128 m, double size, double c)
 template <class Wide> struct RowSums {
   Wide sum;
   double square, norm;
-  uint32_t odd, odd_in_norm; /* bits that tell NaN and Inf, of packed elements */
 };
-
-/* ---- packed elements ----
- *
- * The conversion of f32 to f64 has a quarter of the rate of f64's arithmetic, and takes longer than
- * reading elements of 16 bits.  Their bits in the places of an f64's are their value times
- * 2^-SCALE, exactly, also of subnormal ones; NaN and Inf become numbers, and so are told by their
- * exponents. The other factor is multiplied by most of 2^SCALE; the rest keeps squares from
- * underflow as f64 does (DM_LEAST_SQUARES). */
-template <class Element> struct Packed { static constexpr bool FITS = false; };
-template <> struct Packed<__nv_bfloat16> {
-  static constexpr bool FITS = true;
-  static constexpr int SHIFT = 3, SCALE = 1023 - 127;
-  static constexpr uint32_t BITS = 0x8fffe000, LEAST = 0x00800080;
-};
-template <> struct Packed<__half> {
-  static constexpr bool FITS = true;
-  static constexpr int SHIFT = 6, SCALE = 1023 - 15;
-  static constexpr uint32_t BITS = 0x81fffc00, LEAST = 0x04000400;
-};
-constexpr int PACKED_REST = 62;
-
-/* 2^EXPONENT. */
-__device__ __forceinline__ double power_of_two(int exponent) {
-  return __hiloint2double((1023 + exponent) << 20, 0);
-}
-
-/* The upper element of WORD. */
-template <class Element> __device__ __forceinline__ double unpacked(uint32_t word) {
-  typedef Packed<Element> P;
-  return __hiloint2double((int)((uint32_t)((int)word >> P::SHIFT) & P::BITS), 0);
-}
-
-/* Has bit 15 or 31 if an element of WORD is NaN or Inf. */
-template <class Element> __device__ __forceinline__ uint32_t odd_in(uint32_t word) {
-  return (word & 0x7fff7fff) + Packed<Element>::LEAST;
-}
-
-/* Adds two columns of a row, WORD; X and SIZE are multiplied by UP. */
-template <class Element>
-__device__ __forceinline__ void add_word(uint32_t word, uint32_t mask, const double (&x)[2],
-                                         const double (&size)[2], double up, bool norms,
-                                         RowSums<double> *sum) {
-  const uint32_t kept = word & mask;
-  const double m[2] = {unpacked<Element>(kept << 16), unpacked<Element>(kept)};
-  sum->odd |= odd_in<Element>(kept);
-#pragma unroll
-  for (int v = 0; v < 2; v++) {
-    sum->sum = fma(m[v], x[v], sum->sum);
-    sum->square = add_sized(m[v], size[v], sum->square);
-  }
-  if (!norms) return;
-  sum->odd_in_norm |= odd_in<Element>(word);
-  sum->norm = add_sized(unpacked<Element>(word << 16), up, sum->norm);
-  sum->norm = add_sized(unpacked<Element>(word), up, sum->norm);
-}
-
-/* Adds AT_ONCE times two columns of ROWS rows, from J on, GROUP lanes apart; of the last two the
- * second may be END.  Lanes read only two columns each of X and SIZE, which lie side by side: with
- * eight the cache delivers these more slowly than memory the rows. */
-template <class Element, int GROUP, int AT_ONCE, int ROWS>
-__device__ __forceinline__ void add_words(const Element *const (&row)[ROWS], int64_t j, int64_t end,
-                                          const double *x, const double *size, bool norms,
-                                          RowSums<double> (&sum)[ROWS]) {
-  const double up = power_of_two(Packed<Element>::SCALE - PACKED_REST);
-  double xs[AT_ONCE][2], sizes[AT_ONCE][2];
-  uint32_t words[AT_ONCE][ROWS], mask[AT_ONCE];
-#pragma unroll
-  for (int u = 0; u < AT_ONCE; u++) {
-    const int64_t at = j + u * 2 * GROUP;
-    const bool full = AT_ONCE > 1 || at + 1 < end;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-      words[u][r] = full ? __ldcs(reinterpret_cast<const uint32_t *>(row[r] + at))
-                         : *reinterpret_cast<const uint16_t *>(row[r] + at);
-    if (AT_ONCE > 1) {
-      load_vector<true>(xs[u], x + at, 2);
-      load_vector<true>(sizes[u], size + at, 2);
-    } else {
-      load_vector<false>(xs[u], x + at, full ? 2 : 1);
-      load_vector<false>(sizes[u], size + at, full ? 2 : 1);
-    }
-  }
-#pragma unroll
-  for (int u = 0; u < AT_ONCE; u++) {
-    mask[u] = (sizes[u][0] == 0.0 ? 0 : 0xffff) | (sizes[u][1] == 0.0 ? 0 : 0xffff0000);
-#pragma unroll
-    for (int v = 0; v < 2; v++) xs[u][v] *= up, sizes[u][v] *= up;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-      add_word<Element>(words[u][r], mask[u], xs[u], sizes[u], up, norms, &sum[r]);
-  }
-}
-
-/* Adds this lane's columns of BEGIN to END. */
-template <class Element, int GROUP, int ROWS>
-__device__ __forceinline__ void add_packed(const Element *const (&row)[ROWS], int64_t begin,
-                                           int64_t end, const double *x, const double *size,
-                                           bool norms, RowSums<double> (&sum)[ROWS]) {
-  constexpr int AT_ONCE = 4;
-  int64_t j = begin + threadIdx.x % GROUP * 2;
-  for (; j + (AT_ONCE - 1) * 2 * GROUP + 2 <= end; j += AT_ONCE * 2 * GROUP)
-    add_words<Element, GROUP, AT_ONCE>(row, j, end, x, size, norms, sum);
-  for (; j < end; j += 2 * GROUP) add_words<Element, GROUP, 1>(row, j, end, x, size, norms, sum);
-}
-
-/* Sums of packed elements become those of their values. */
-template <int ROWS> __device__ __forceinline__ void unpack_sums(RowSums<double> (&sum)[ROWS]) {
-  const double rest = power_of_two(PACKED_REST);
-  constexpr uint32_t ODD = 0x80008000;
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const bool odd = sum[r].odd & ODD;
-    sum[r].sum = odd ? (double)NAN : sum[r].sum * rest;
-    sum[r].square = odd ? (double)NAN : sum[r].square * rest * rest;
-    sum[r].norm = sum[r].odd_in_norm & ODD ? (double)NAN : sum[r].norm * rest * rest;
-  }
-}
-
-/* Whether the sums of a group of lanes are of packed elements. */
-template <class Element, bool WIDE, bool SIZED>
-constexpr bool packs = WIDE &&SIZED &&Packed<Element>::FITS;
 
 /* Adds one run of columns of ROWS rows; FULL: COUNT covers the whole run. SIZED: squares with sizes
  * of their own and, if asked for, norms. */
@@ -330,18 +208,14 @@ __device__ __forceinline__ void probe_block(const dm_view &m, const Wide *x, con
              (first + r < last ? first + r : last - 1) * m.row_stride;
 
   RowSums<Wide> sum[ROWS] = {};
-  if constexpr (packs<Element, WIDE, SIZED>) {
-    add_packed<Element, GROUP>(row, begin, end, x, size, norms, sum);
-    unpack_sums(sum);
-  } else {
-    int64_t j = begin + lane * V;
-    for (; j + V <= end; j += GROUP * V)
-      add_run<Element, WIDE, true, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size, V,
-                                          sum, squares, norms);
-    if (j < end)
-      add_run<Element, WIDE, false, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size,
-                                           end - j, sum, squares, norms);
-  }
+  int64_t j = begin + lane * V;
+  for (; j + V <= end; j += GROUP * V)
+    add_run<Element, WIDE, true, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size, V,
+                                        sum, squares, norms);
+  if (j < end)
+    add_run<Element, WIDE, false, SIZED>(row, j * m.col_stride, x + j, SIZED ? size + j : size,
+                                         end - j, sum, squares, norms);
+
   Wide of_sum[ROWS];
   double of_square[ROWS], of_norm[ROWS];
 #pragma unroll

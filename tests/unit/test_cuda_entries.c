@@ -100,6 +100,7 @@ static dm_checked_found judged(dm_backend *gpu, const small_case *of, const smal
                   .result = dm_dtype_roundoff(of->type_c),
                   .depth = sqrt((double)p->k),
                   .own = 0x1p-52,
+                  .unit = of->least,
                   .largest = dm_dtype_largest(of->type_c)},
       .found = room,
       .columns = (dm_columns_found *)(void *)((dm_rows_found *)room + DM_JUDGED_PARTS),
