@@ -10,9 +10,9 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "core/status.h"
 #include "core/suggest.h"
-#include "io/journal.h"
 #include "io/output.h"
 #include "options/request.h"
 #include "run/record.h"

@@ -7,9 +7,9 @@
 #include "backend/verify_sums.h"
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "core/clock.h"
 #include "core/crew.h"
-#include "io/journal.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

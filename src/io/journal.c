@@ -7,13 +7,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
-#ifdef DAMIER_XXHASH_DISPATCHES
-#include <xxh_x86dispatch.h>
-#endif
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "dataset/file_system.h"
 #include "dataset/naming.h"
 #include "io/batch.h"
@@ -533,8 +530,4 @@ dm_status dm_journal_append(dm_journal *journal, dm_tile_record *tiles, int64_t 
   dm_status status = dm_journal_part_append(whole, tiles, count);
   dm_journal_part_close(whole);
   return status;
-}
-
-uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed) {
-  return XXH3_64bits_withSeed(data, (size_t)bytes, seed);
 }

@@ -106,12 +106,6 @@ dm_status dm_journal_inspect_complete(const dm_location *at, int64_t rows, int64
  * holds its lock, or it is no regular file. */
 dm_status dm_journal_inspect(const dm_location *at, bool *present);
 
-/* ---- checksums of records and of samples of a file; for elements of C see core/element_sum.h
- * ---- */
-
-/* XXH3-64. */
-uint64_t dm_checksum_bytes(const void *data, int64_t bytes, uint64_t seed);
-
 /* Checksum of the current file of DATASET: pieces of 4 KiB at up to 64 places, including the first
  * and last bytes; for datasets made of others also the sources. Distinguishes files of the same
  * size and time. DM_E_IO. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "dataset/composite.h"
 #include "dataset/naming.h"
 #include "io/batch.h"

@@ -7,6 +7,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "core/element_sum.h"
 #include "dataset/child.h"
 #include "dataset/hdf5_has.h"

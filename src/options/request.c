@@ -1,4 +1,5 @@
 #include "options/request.h"
+#include "core/checksum.h"
 #include "dataset/dataset_text.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* The files of a product, and whether C is already there: the complete result of the same options,
  * inputs and version. */
+#include "core/checksum.h"
 #include "options/request.h"
 
 #include <errno.h>

@@ -9,10 +9,10 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "core/clock.h"
 #include "dataset/naming.h"
 #include "io/batch.h"
-#include "io/journal.h"
 #include "product/run_fields.h"
 
 static const char state_file_ending[] = ".damier-kept", state_file_unfinished[] = ".damier-kept-n";

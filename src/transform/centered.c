@@ -8,9 +8,9 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "core/crew.h"
 #include "engine/dataset_input.h"
-#include "io/journal.h"
 #include "io/read.h"
 #include "plan/partition.h"
 #include "transform/marks.h"

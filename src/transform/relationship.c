@@ -8,9 +8,9 @@
 #include "core/buffer.h"
 #include "core/centering.h"
 #include "core/checked.h"
+#include "core/checksum.h"
 #include "dataset/composite.h"
 #include "inspect/bed_lists.h"
-#include "io/journal.h"
 #include "plan/partition.h"
 
 enum { FIELDS = 6, RELATIONSHIP_FEW = 50 /* founders */ };

@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/centering.h"
-#include "io/journal.h"
+#include "core/checksum.h"
 #include "io/read.h"
 
 /* ---- numbers of the user ---- */
