@@ -692,6 +692,8 @@ class Context(Handle):
                 raise UsageError(f"type_c: '{text}' is none of {', '.join(lib.TYPES)}")
             return text
         if not whole and type_ not in ("f16", "bf16") and type_[0] not in "fc":
+            if self._type is not None:
+                raise UsageError(f"covariances and correlations are no whole numbers in {type_}", hint='type="f64" computes them in f64')
             return "f64"
         if type_ not in lib.TYPES and self._type is not None:
             raise UsageError(f"{type_} is the type of results in files, of matrices in files", hint='damier.multiply writes one; type="f64" is exact up to 2^53')

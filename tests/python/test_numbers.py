@@ -1,4 +1,5 @@
 """Whole numbers, booleans and tables: taken as NumPy and pandas take them, where that is exact."""
+import itertools
 import importlib
 import os
 import tempfile
@@ -105,6 +106,9 @@ class Numbers(unittest.TestCase):
         self.assertEqual(damier.matmul(np.eye(2, dtype=int), np.eye(2, dtype=int), type="i8").dtype, np.int32)
         with self.assertRaisesRegex(damier.UsageError, "which i8 cannot hold"):
             damier.matmul(np.full((2, 2), 128), np.eye(2, dtype=int), type="i8")
+        for call, type_ in itertools.product((damier.cov, damier.cor), ("i8", "i32", "i64")):  # as the program
+            with self.assertRaisesRegex(damier.UsageError, f"no whole numbers in {type_}"):
+                call(np.arange(12).reshape(4, 3), type=type_)
         with self.assertRaisesRegex(damier.UsageError, "elements of int64"):
             damier.matmul(np.eye(2), np.eye(2), np.zeros((2, 2), int))
         with self.assertRaisesRegex(damier.UsageError, "elements of object"):
