@@ -302,15 +302,65 @@ static const dm_source *scanned(const dm_rank_state *local, const dm_source *sou
   return passes ? &sources[matrix] : NULL;
 }
 
+/* ---- the first lines ----
+ *
+ * f grows with every line, so a few that do not suit even the most moduli refuse all. Of a large
+ * product that saves most of the scan: 3 ms of 23 for 8192 x 8192 x 8192 on an H200. */
+
+enum { SCALING_TRIED = 32 };
+static const double least_tried = 0x1p38; /* operations of products that take milliseconds */
+
+static dm_scaled_part first_lines(const dm_scaled_part *of, bool by_row) {
+  dm_scaled_part some = *of;
+  const int64_t rows = by_row ? dm_min(of->view.rows, SCALING_TRIED) : of->view.rows;
+  const int64_t cols = by_row ? of->view.cols : dm_min(of->view.cols, SCALING_TRIED);
+  some.view = dm_view_sub(of->view, 0, 0, rows, cols);
+  return some;
+}
+
+/* ROWS and COLS are opened for as many lines. */
+static dm_status try_lines(const matrix_scan of[2], const dm_problem *p, dm_scaling *s,
+                           scaling_lines *rows, scaling_lines *cols, bool *hopeless) {
+  const dm_scaled_part a = first_lines(of[DM_A].part, true), b = first_lines(of[DM_B].part, false);
+  const matrix_scan of_a = {.world = of->world, .backend = of->backend, .part = &a},
+                    of_b = {.world = of->world, .backend = of->backend, .part = &b};
+  bool finite = true;
+  DM_TRY(lines_open(rows, a.view.rows, 1, true));
+  DM_TRY(lines_open(cols, b.view.cols, dm_compute_parts(&p->compute, p->work), false));
+  DM_TRY(scan_lines(&of_a, rows, &finite));
+  DM_TRY(scan_lines(&of_b, cols, &finite));
+  if (!finite) return DM_OK; /* the others tell more */
+  *hopeless = !(scale_by(s, p, rows, cols, DM_MODULI_MOST) <= granted(p));
+  if (*hopeless) s->factor = scale_by(s, p, rows, cols, p->compute.moduli);
+  return DM_OK;
+}
+
+/* Whether the first lines of whole matrices do not suit residues. */
+static dm_status scaling_is_hopeless(const matrix_scan of[2], const dm_problem *p, dm_scaling *s,
+                                     bool *hopeless) {
+  scaling_lines rows = {0}, cols = {0};
+  *hopeless = false;
+  if (!of->part || dm_comm_size(of->world) > 1 ||
+      2.0 * (double)p->m * (double)p->n * (double)p->k < least_tried ||
+      dm_min(p->m, p->n) < 2 * SCALING_TRIED)
+    return DM_OK;
+  dm_status status = try_lines(of, p, s, &rows, &cols, hopeless);
+  lines_close(&rows);
+  lines_close(&cols);
+  return status;
+}
+
 /* USES: this rank multiplies. */
 static dm_status scaling_scale(const matrix_scan of[2], const dm_problem *p, dm_scaling *s,
                                bool uses, scaling_lines *rows, scaling_lines *cols) {
-  bool finite = true;
-  DM_TRY(scan_lines(&of[DM_A], rows, &finite));
-  DM_TRY(scan_lines(&of[DM_B], cols, &finite));
+  bool finite = true, hopeless;
   s->factor = INFINITY;
   s->unfit = true;
   s->moduli = 0;
+  DM_TRY(scaling_is_hopeless(of, p, s, &hopeless));
+  if (hopeless) return DM_OK;
+  DM_TRY(scan_lines(&of[DM_A], rows, &finite));
+  DM_TRY(scan_lines(&of[DM_B], cols, &finite));
   if (!finite) return DM_OK;
   s->factor = scale_by(s, p, rows, cols, p->compute.moduli);
   s->unfit = !(s->factor <= granted(p));
