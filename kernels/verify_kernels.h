@@ -87,7 +87,8 @@ int64_t dm_kernels_judge_parts(int64_t count);
  * A, B and C those of ENTRIES products lie one below the other; WORK has seed, factors, exact,
  * turns_t, turns_y, turn, and room for DM_JUDGED_PARTS columns and found.  Each entry has weights
  * of its own. (helpers/judge_entries.cu) */
-enum { DM_ENTRY_MOST = 128, DM_ENTRY_ROWS = 256 }; /* columns of A and B; rows of A */
+/* Columns of A and B; those of which a warp reads an entry; rows of A. */
+enum { DM_ENTRY_MOST = 128, DM_ENTRY_SHORT = 32, DM_ENTRY_ROWS = 256 };
 cudaError_t dm_kernels_judge_entries(const dm_judge_work *work, dm_view a, dm_view b, dm_view c,
                                      int64_t entries, int processors);
 

@@ -8,7 +8,6 @@ namespace {
 
 constexpr int LANES = 32, ALL_WARPS = JUDGES / LANES;
 constexpr int ROWS = 8, LANES_OF_ROW = LANES / ROWS; /* of a warp at once */
-constexpr int SHORT = 32;                            /* columns of A and B of a warp's entry */
 
 /* A matrix of one entry. */
 template <class Element> struct Part {
@@ -152,7 +151,7 @@ __device__ __noinline__ RowSums<Wide> sum_rows(const Part<Element> &m, int first
 
 /* The warps of an entry, and what they share. */
 template <class Wide, int WARPS> struct Room {
-  static constexpr int MOST = WARPS == 1 ? SHORT : DM_ENTRY_MOST;
+  static constexpr int MOST = WARPS == 1 ? DM_ENTRY_SHORT : DM_ENTRY_MOST;
   Wide w[MOST], t[MOST];
   double sizes_w[MOST], sizes_t[MOST];
   double squares[WARPS][MOST]; /* of B's columns, by each warp */
@@ -331,7 +330,8 @@ template <class In, class Out>
 cudaError_t launch(const dm_judge_work *work, dm_view a, dm_view b, dm_view c, int64_t entries,
                    int processors) {
   typedef typename WideOf<In>::Type Wide;
-  const bool many = entries >= 2 * processors && a.cols <= SHORT && b.cols <= SHORT;
+  const bool many =
+      entries >= 2 * processors && a.cols <= DM_ENTRY_SHORT && b.cols <= DM_ENTRY_SHORT;
   const int64_t wanted = many ? (entries + ALL_WARPS - 1) / ALL_WARPS : entries;
   const int64_t most = 2 * processors < DM_JUDGED_PARTS ? 2 * processors : DM_JUDGED_PARTS;
   const auto kernel =
