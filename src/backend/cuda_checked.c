@@ -307,7 +307,7 @@ static dm_status cuda_fetch(const cuda_checking *c, dm_checked_found *found) {
 /* Elements of A, B and C of an entry, which one block reads in a few microseconds. */
 enum { CUDA_ENTRY_ELEMENTS = 1 << 14 };
 
-/* Of many entries with longer rows, probes read all sooner (1000 of 64 x 64 in f64 on an H200: 143
+/* Of many entries with longer rows, probes read all sooner (1000 of 64 x 64 in f64 on an H200: 121
  * microseconds, by blocks 215). */
 static bool cuda_has_small_entries(const cuda_checking *c) {
   const dm_judge_work *k = &c->work;
