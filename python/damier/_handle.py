@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 
 from . import _library as lib
 from ._agreement import agree, attempt, check_comm
-from ._covariance import Vector, split
 from ._errors import DamierWarning, Error, MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, of_code
 from ._options import texts
 from ._progress import Bar, Progress, progress_of
 from ._record import Record, record_of_text
 from ._spelling import in_python, unknown_option
+from ._vectors import Vector, split
 
 Self = TypeVar("Self", bound="Handle")
 

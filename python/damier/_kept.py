@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from ._agreement import attempt, check_comm
 from ._context import Context
-from ._covariance import split
 from ._errors import Error
 from ._handle import check_same_options
 from ._options import texts
 from ._progress import Progress
+from ._vectors import split
 
 _MOST = 8  # different sets of options per thread
 
