@@ -138,7 +138,7 @@ def refused(folder, damier):
     genotypes.write(path, g[:5])
     (folder / "f_counts.h5").write_text("mine")
     done = ended(command(1, damier, "gram", path, "--grm", "-o", folder / "f.h5", "-q"))
-    expect(done.returncode == 2 and "f_counts.h5 exists, where the counts" in done.stderr, done.stderr)
+    expect(done.returncode == 2 and "f_counts.h5 is in the way of the file of counts" in done.stderr, done.stderr)
     expect((folder / "f_counts.h5").read_text() == "mine" and not (folder / "f.h5").exists(), "something was written")
 
 
