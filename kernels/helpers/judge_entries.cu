@@ -23,26 +23,6 @@ __device__ Part<Element> part_of(const dm_view &m, int64_t entry, int64_t entrie
           (int)m.cols, m.row_stride, m.col_stride};
 }
 
-__device__ __forceinline__ double plus(double a, double b) {
-  return a + b;
-}
-__device__ __forceinline__ int64_t plus(int64_t a, int64_t b) { /* wraps */
-  return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) {
-  return {a.re + b.re, a.im + b.im};
-}
-
-__device__ __forceinline__ double square_of(double m, double size, double sum) {
-  return mad_square(m * size, sum);
-}
-__device__ __forceinline__ double square_of(Complex128 m, double size, double sum) {
-  return mad_square(Complex128{m.re * size, m.im * size}, sum);
-}
-__device__ __forceinline__ double square_of(int64_t, double, double sum) {
-  return sum;
-}
-
 /* ---- sums of eight rows ---- */
 
 template <class Wide> struct RowSums {
@@ -82,7 +62,7 @@ template <class Wide>
 __device__ __forceinline__ void add_element(RowSums<Wide> *sums, Wide m, Wide x, double size) {
   if (size == 0.0) return;
   sums->sum = mad(m, x, sums->sum);
-  sums->square = square_of(m, size, sums->square);
+  sums->square = add_sized(m, size, sums->square);
 }
 
 /* The sums of the lanes of row r, for r = lane / LANES_OF_ROW: at each step a lane passes on half

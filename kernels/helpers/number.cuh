@@ -43,6 +43,18 @@ static __device__ __forceinline__ Complex<Part> mad(Complex<Part> a, Complex<Par
   return {mad(-a.im, b.im, mad(a.re, b.re, c.re)), mad(a.im, b.re, mad(a.re, b.im, c.im))};
 }
 
+/* ---- a + b ---- */
+
+static __device__ __forceinline__ double plus(double a, double b) {
+  return a + b;
+}
+static __device__ __forceinline__ int64_t plus(int64_t a, int64_t b) { /* wraps */
+  return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static __device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) {
+  return {a.re + b.re, a.im + b.im};
+}
+
 /* ---- |a|^2 + c ---- */
 
 static __device__ __forceinline__ double mad_square(double a, double c) {
@@ -53,6 +65,16 @@ static __device__ __forceinline__ double mad_square(Complex128 a, double c) {
 }
 static __device__ __forceinline__ double mad_square(int64_t a, double c) {
   return fma((double)a, (double)a, c);
+}
+
+/* ---- |a size|^2 + c ---- */
+
+template <class Wide>
+static __device__ __forceinline__ double add_sized(Wide m, double size, double c) {
+  return mad_square((double)m * size, c);
+}
+static __device__ __forceinline__ double add_sized(Complex128 m, double size, double c) {
+  return mad_square(Complex128{m.re * size, m.im * size}, c);
 }
 
 /* ---- zero ---- */

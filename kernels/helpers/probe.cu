@@ -35,16 +35,6 @@ __device__ __forceinline__ Complex128 of_lane(Complex128 v, int distance) {
   return {of_lane(v.re, distance), of_lane(v.im, distance)};
 }
 
-__device__ __forceinline__ double plus(double a, double b) {
-  return a + b;
-}
-__device__ __forceinline__ int64_t plus(int64_t a, int64_t b) { /* wraps */
-  return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) {
-  return {a.re + b.re, a.im + b.im};
-}
-
 /* The sum of V[r] over a group of lanes, for row r = lane / (GROUP / ROWS).  At each step a lane
  * passes on half of its rows and keeps the others, so that 8 rows take 9 exchanges, not 40: with
  * short rows these would take longer than reading M. */
@@ -113,14 +103,6 @@ __device__ __forceinline__ void load_vector(Wide (&xs)[LENGTH], const Wide *x, i
 #pragma unroll
     for (int v = 0; v < LENGTH; v++) xs[v] = FULL || v < count ? x[v] : Wide();
   }
-}
-
-/* |m size|^2 + c. */
-template <class Wide> __device__ __forceinline__ double add_sized(Wide m, double size, double c) {
-  return mad_square((double)m * size, c);
-}
-__device__ __forceinline__ double add_sized(Complex128 m, double size, double c) {
-  return mad_square(Complex128{m.re * size, m.im * size}, c);
 }
 
 template <class Wide> struct RowSums {
