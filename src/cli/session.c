@@ -83,7 +83,9 @@ static void note_signal(int number) {
   static volatile sig_atomic_t interrupted;
   const int error = errno;
   if (prepares && getpid() == session_listener) end_unprepared(number);
-  const bool again = number == SIGINT && interrupted, first = !session_arrived && number != SIGUSR1;
+  const int before = session_arrived;
+  const bool again = number == SIGINT && interrupted;
+  const bool first = number != SIGUSR1 && (before == 0 || before == SIGUSR1);
   int none = 0;
   if (number == SIGUSR1)
     atomic_compare_exchange_strong(&session_arrived, &none, number);
