@@ -33,6 +33,7 @@ static dm_status need_judged(dm_cuda *gpu) {
   if (gpu->turn) return DM_OK;
   DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, sizeof *gpu->turn, (void **)&gpu->turn));
   DM_CUDA(gpu, cudaMemset(gpu->turn, 0, sizeof *gpu->turn));
+  DM_CUDA(gpu, cudaStreamSynchronize(NULL)); /* which our streams do not wait for */
   return DM_OK;
 }
 
@@ -289,9 +290,13 @@ static dm_status cuda_multiply(cuda_checking *c) {
   else if (!c->product->multiplied)
     DM_TRY(c->product->multiply(&gpu->base, c->whole, NULL, &done));
   if (!first) DM_TRY(cuda_add_operands(c));
-  DM_TRY(first ? dm_cuda_order(gpu, products, k->stream) : DM_OK);
-  DM_TRY(cuda_add_product(c, first ? k->stream : products));
-  DM_TRY(first ? DM_OK : dm_cuda_order(gpu, products, k->stream));
+  if (first) {
+    DM_TRY(dm_cuda_order(gpu, products, k->stream));
+    DM_TRY(cuda_add_product(c, k->stream));
+  } else {
+    DM_TRY(cuda_add_product(c, products));
+    DM_TRY(dm_cuda_order(gpu, products, k->stream));
+  }
   DM_CUDA(gpu, dm_kernels_judge(k));
   return DM_OK;
 }

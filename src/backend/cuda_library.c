@@ -68,8 +68,10 @@ static void *cuda_find(const char *library, const char *symbol) {
   static void *_Atomic known;                                                                      \
   void *address = atomic_load_explicit(&known, memory_order_acquire);                              \
   __typeof__(&name) call;                                                                          \
-  if (!address) address = cuda_find(library, #name);                                               \
-  atomic_store_explicit(&known, address, memory_order_release);                                    \
+  if (!address) {                                                                                  \
+    address = cuda_find(library, #name);                                                           \
+    atomic_store_explicit(&known, address, memory_order_release);                                  \
+  }                                                                                                \
   *(void **)&call = address;                                                                       \
   return call ? call(__VA_ARGS__) : (missing)
 

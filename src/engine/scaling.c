@@ -253,7 +253,6 @@ static dm_status scaling_give(dm_scaling *s, const dm_problem *p, dm_backend *ba
   s->passed = (dm_exponents){s->rows, s->cols};
   if (!backend->ops->device_memory) return DM_OK;
   const int64_t count = p->m + cols_of(p), bytes = count * (int64_t)sizeof *s->rows;
-  dm_event done;
   if (s->bytes < bytes) {
     dm_backend_release(backend, DM_DEVICE, s->on_device);
     s->on_device = NULL, s->bytes = 0;
@@ -262,9 +261,9 @@ static dm_status scaling_give(dm_scaling *s, const dm_problem *p, dm_backend *ba
   }
   const int32_t *rows = s->on_device;
   s->passed = (dm_exponents){rows, rows + p->m};
-  DM_TRY(dm_backend_copy(backend, dm_view_strided(s->on_device, DM_I32, DM_DEVICE, 1, count, count),
-                         dm_view_strided(s->rows, DM_I32, DM_HOST, 1, count, count), &done));
-  return dm_backend_wait(backend, done);
+  return dm_backend_copy_now(backend,
+                             dm_view_strided(s->on_device, DM_I32, DM_DEVICE, 1, count, count),
+                             dm_view_strided(s->rows, DM_I32, DM_HOST, 1, count, count));
 }
 
 /* Sets the exponents for COUNT moduli; returns f. */
