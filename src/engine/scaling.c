@@ -330,7 +330,8 @@ static dm_status try_lines(const matrix_scan of[2], const dm_problem *p, dm_scal
   DM_TRY(scan_lines(&of_a, rows, &finite));
   DM_TRY(scan_lines(&of_b, cols, &finite));
   if (!finite) return DM_OK; /* the others tell more */
-  const int usual = p->compute.moduli, worth = dm_min(DM_MODULI_MOST, usual + usual / 5);
+  const int usual = p->compute.moduli, more = usual + usual / 5;
+  const int worth = more < DM_MODULI_MOST ? more : DM_MODULI_MOST;
   *hopeless = !(scale_by(s, p, rows, cols, worth) <= granted(p));
   if (*hopeless) s->factor = scale_by(s, p, rows, cols, usual);
   return DM_OK;
