@@ -27,16 +27,16 @@ template <class Part> __device__ __forceinline__ Complex128 widened(Complex<Part
   return {v.re, v.im};
 }
 
-__device__ __forceinline__ double plus(double a, double b) {
+__device__ __forceinline__ double unfused_sum(double a, double b) {
   return __dadd_rn(a, b);
 }
-__device__ __forceinline__ Complex128 plus(Complex128 a, Complex128 b) {
+__device__ __forceinline__ Complex128 unfused_sum(Complex128 a, Complex128 b) {
   return {__dadd_rn(a.re, b.re), __dadd_rn(a.im, b.im)};
 }
-__device__ __forceinline__ double times(double a, double b) {
+__device__ __forceinline__ double unfused_product(double a, double b) {
   return __dmul_rn(a, b);
 }
-__device__ __forceinline__ Complex128 times(Complex128 a, Complex128 b) {
+__device__ __forceinline__ Complex128 unfused_product(Complex128 a, Complex128 b) {
   return {__dsub_rn(__dmul_rn(a.re, b.re), __dmul_rn(a.im, b.im)),
           __dadd_rn(__dmul_rn(a.re, b.im), __dmul_rn(a.im, b.re))};
 }
@@ -47,7 +47,7 @@ template <class Wide> struct Scalar {
   bool is_one, is_zero;
 
   __device__ __forceinline__ Wide operator()(Wide v) const {
-    return is_one ? v : times(v, value);
+    return is_one ? v : unfused_product(v, value);
   }
 };
 
@@ -89,9 +89,9 @@ __global__ void __launch_bounds__(COLS *ROWS)
       const Sum *from = &sums.at(row, col);
       Wide sum = widened(*from);
 #pragma unroll 4
-      for (int64_t i = 1; i < count; i++) sum = plus(sum, widened(from[i * step]));
+      for (int64_t i = 1; i < count; i++) sum = unfused_sum(sum, widened(from[i * step]));
       sum = alpha(sum);
-      if (!beta.is_zero) sum = plus(sum, beta(widened(*old.at(row, col))));
+      if (!beta.is_zero) sum = unfused_sum(sum, beta(widened(*old.at(row, col))));
       round_to(c.at(row, col), sum);
     }
 }
