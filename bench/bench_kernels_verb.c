@@ -13,7 +13,7 @@
 enum { MOST_PAD = 1 << 20 };
 
 static dm_status read_wishes(const dm_call *call, dm_bench_kernels *wanted) {
-  const dm_cli_bench *own = &call->own.bench;
+  const dm_bench_settings *own = &call->own.bench;
   const dm_kernel_op op = own->op == 0 ? DM_KERNEL_OPS : (dm_kernel_op)(own->op - 1);
   *wanted = (dm_bench_kernels){.check_only = own->check,
                                .accumulate = own->accumulate,

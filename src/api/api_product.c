@@ -79,7 +79,7 @@ static dm_status settle_kept(const dm_api_product *p, const dm_reductions *kept)
 /* The result has more than one array. */
 static dm_status settle_components(dm_api_product *p) {
   if (is_kept_only(p->c)) return DM_OK;
-  if (is_file(p->c)) return dm_value_take(dm_value_find("output"), p->c->file, &p->settings);
+  if (is_file(p->c)) return dm_option_take(dm_option_find("output"), p->c->file, &p->settings);
   return dm_hint(dm_fail(DM_E_USAGE, "components are several arrays"),
                  "damier_kept() keeps them in memory; damier_file() names a file for them");
 }
@@ -107,7 +107,7 @@ static dm_status api_product_settle(dm_api_product *p) {
                    "set it with damier_old_c, or the option \"c\"");
   if (p->old.file) DM_TRY(dm_value_location(p->old.file, &s->old_c));
   if (!is_file(p->c)) return DM_OK;
-  return dm_value_take(dm_value_find("output"), p->c->file, s);
+  return dm_option_take(dm_option_find("output"), p->c->file, s);
 }
 
 /* C in memory has a type; in a file its type is an option. */

@@ -331,25 +331,25 @@ const char *damier_version(void) {
 /* ---- options ---- */
 
 static dm_status no_option(const char *name) {
-  const char *names[DM_VALUES];
+  const char *names[DM_OPTIONS];
   int count = 0;
-  for (int i = 0; i < dm_value_count; i++)
-    if (!dm_values[i].programs_only) names[count++] = dm_values[i].name;
+  for (int i = 0; i < dm_option_count; i++)
+    if (dm_options[i].owner == DM_OF_PRODUCT) names[count++] = dm_options[i].name;
   const int nearest = dm_closest(name, names, count);
   dm_status status = dm_fail(DM_E_USAGE, "there is no option '%s'", name);
   return nearest < 0 ? dm_hint(status, "'damier multiply --help-all' lists them")
                      : dm_hint(status, "did you mean '%s'?", names[nearest]);
 }
 
-static dm_status find_option(const char *name, const dm_value **value) {
+static dm_status find_option(const char *name, const dm_option **option) {
   if (!name) return dm_fail(DM_E_USAGE, "the name of the option is NULL");
-  *value = dm_value_find(name);
-  return !*value || (*value)->programs_only ? no_option(name) : DM_OK;
+  *option = dm_option_find(name);
+  return *option && (*option)->owner == DM_OF_PRODUCT ? DM_OK : no_option(name);
 }
 
 /* NUMBERS, or NULL, replace those in memory. */
-static void own_numbers(damier_context *context, const dm_value *value, double *numbers) {
-  const int vector = dm_value_vector(value);
+static void own_numbers(damier_context *context, const dm_option *option, double *numbers) {
+  const int vector = dm_option_vector(option);
   if (vector < 0) return;
   free(context->numbers_of[vector]);
   context->numbers_of[vector] = numbers;
@@ -357,12 +357,12 @@ static void own_numbers(damier_context *context, const dm_value *value, double *
 
 static dm_status set(damier_context *context, const char *name, const char *text) {
   dm_settings *settings = &context->settings;
-  const dm_value *value;
-  DM_TRY(find_option(name, &value));
-  dm_status status = !text && !dm_value_is_flag(value)
-                         ? dm_value_restore(value, settings)
-                         : dm_context(dm_value_take(value, text, settings), "option '%s'", name);
-  if (!status) own_numbers(context, value, NULL);
+  const dm_option *option;
+  DM_TRY(find_option(name, &option));
+  dm_status status = !text && !dm_value_is_flag(&option->value)
+                         ? dm_option_restore(option, settings)
+                         : dm_context(dm_option_take(option, text, settings), "option '%s'", name);
+  if (!status) own_numbers(context, option, NULL);
   return status;
 }
 
@@ -380,16 +380,16 @@ static dm_status copy_numbers(dm_dtype type, int64_t count, const void *numbers,
 
 static dm_status set_vector(damier_context *context, const char *name, bool of_rows, dm_dtype type,
                             int64_t count, const void *numbers) {
-  const dm_value *value;
+  const dm_option *option;
   double *copy;
-  DM_TRY(find_option(name, &value));
-  if (dm_value_vector(value) < 0)
+  DM_TRY(find_option(name, &option));
+  if (dm_option_vector(option) < 0)
     return dm_hint(dm_fail(DM_E_USAGE, "option '%s' takes no vector", name),
                    "weights, center-a, center-b, scale-a and scale-b do");
   if (!numbers) return dm_fail(DM_E_USAGE, "option '%s': the numbers are NULL", name);
   DM_TRY(dm_context(copy_numbers(type, count, numbers, &copy), "option '%s'", name));
-  own_numbers(context, value, copy);
-  dm_value_take_numbers(value, of_rows, &(dm_numbers){copy, count}, &context->settings);
+  own_numbers(context, option, copy);
+  dm_option_take_numbers(option, of_rows, &(dm_numbers){copy, count}, &context->settings);
   return DM_OK;
 }
 

@@ -22,41 +22,42 @@
 
 /* Sets OPTION, and that it was given. Only rank 0 reads the file of a machine. */
 static dm_status set_option(dm_call *call, const dm_option *option, const char *text) {
-  call->own.given[option - dm_cli_options] = true;
-  if (option->own.set) return option->own.set(&option->own, text, &call->own);
-  const dm_value *value = dm_cli_value(option);
-  if (dm_cli_speaks(call) || strcmp(option->name, "machine") != 0 || text[0] != '@')
-    return dm_value_take(value, text, &call->settings);
-  call->settings.given[value - dm_values] = true;
-  return dm_value_set_text(value, text, &call->settings);
+  call->own.given[option - dm_options] = true;
+  const dm_option *row = dm_option_valued(option);
+  if (row->owner == DM_OF_COMMAND) return row->value.set(&row->value, text, &call->own);
+  if (dm_cli_speaks(call) || strcmp(row->name, "machine") != 0 || text[0] != '@')
+    return dm_option_take(row, text, &call->settings);
+  dm_give(&call->settings, row->name);
+  return dm_value_set_text(&row->value, text, &call->settings);
 }
 
 dm_status dm_cli_defaults(dm_call *call) {
   memset(&call->own, 0, sizeof call->own);
   DM_TRY(dm_settings_defaults(&call->settings));
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_value *own = &dm_cli_options[i].own;
-    if (own->set && own->initial) DM_TRY(own->set(own, own->initial, &call->own));
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_value *own = &dm_options[i].value;
+    if (dm_options[i].owner == DM_OF_COMMAND && own->initial)
+      DM_TRY(own->set(own, own->initial, &call->own));
   }
   return DM_OK;
 }
 
 bool dm_cli_given(const dm_call *call, const char *name) {
-  for (int i = 0; i < dm_cli_option_count; i++)
-    if (call->own.given[i] && strcmp(dm_cli_options[i].name, name) == 0) return true;
+  for (int i = 0; i < dm_option_count; i++)
+    if (call->own.given[i] && strcmp(dm_options[i].name, name) == 0) return true;
   return false;
 }
 
-_Static_assert(DM_ALIKE >= DM_CLI_OPTIONS + 32, "room for the options and what else a call states");
+_Static_assert(DM_ALIKE >= DM_OPTIONS + 32, "room for the options and what else a call states");
 
 void dm_cli_add_alike(dm_alike *alike, const dm_call *call) {
   dm_request_add_alike(alike, &call->settings);
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *o = &dm_cli_options[i];
-    if (!o->own.set) continue;
-    const uint64_t stated[] = {
-        (uint64_t)dm_checksum_bytes((const char *)&call->own + o->own.at, (int64_t)o->own.room, 0),
-        call->own.given[i]};
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_option *o = &dm_options[i];
+    if (!o->value.set || o->owner != DM_OF_COMMAND) continue;
+    const uint64_t stated[] = {(uint64_t)dm_checksum_bytes((const char *)&call->own + o->value.at,
+                                                           (int64_t)o->value.room, 0),
+                               call->own.given[i]};
     dm_alike_add(alike, o->name, stated, sizeof stated);
   }
 }
@@ -177,7 +178,7 @@ static dm_status check_not_report(const dm_cli_reports *reports, const char *pat
   return DM_OK;
 }
 
-static dm_status open_reports(const dm_call *call, const dm_cli_paths *paths, bool csv) {
+static dm_status open_reports(const dm_call *call, const dm_report_paths *paths, bool csv) {
   dm_cli_reports *reports = call->reports;
   for (int i = 0; i < paths->count; i++) {
     DM_TRY(check_not_report(reports, paths->path[i]));
@@ -213,7 +214,7 @@ dm_status dm_cli_report(const dm_call *call, dm_record *record) {
 }
 
 FILE *dm_cli_out(const dm_call *call) {
-  const dm_cli_paths *both[] = {&call->own.json, &call->own.csv};
+  const dm_report_paths *both[] = {&call->own.json, &call->own.csv};
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < both[i]->count; j++)
       if (dm_report_is_stdout(both[i]->path[j])) return stderr;
@@ -253,24 +254,24 @@ dm_status dm_cli_publish(const dm_call *call, dm_record *record) {
 
 enum {
   FIRST = 256, /* values of long options start above all letters */
-  CALL_MOST = 2 * DM_CLI_OPTIONS + 1,
+  CALL_MOST = 2 * DM_OPTIONS + 1,
   OPERAND = 1, /* getopt_long returns 1 for an operand if the letters start with "-" */
 };
 
 typedef struct call_lists {
   struct option longs[CALL_MOST];
-  char letters[DM_CLI_OPTIONS * 2 + 3];
-  char negated[DM_CLI_OPTIONS][40]; /* "no-verify" */
+  char letters[DM_OPTIONS * 2 + 3];
+  char negated[DM_OPTIONS][40]; /* "no-verify" */
 } call_lists;
 
 static void make_lists(unsigned verb, call_lists *l) {
   int count = 0;
   memset(l, 0, sizeof *l);
   strcpy(l->letters, "-:"); /* '-': operands in order; ':': report a missing value */
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *o = &dm_cli_options[i];
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_option *o = &dm_options[i];
     if (!(o->verbs & verb)) continue;
-    int value = dm_cli_takes_value(o) ? required_argument : no_argument;
+    int value = dm_option_takes_value(o) ? required_argument : no_argument;
     l->longs[count++] = (struct option){o->name, value, NULL, FIRST + i};
     if (o->letter) {
       char letter[3] = {o->letter, value ? ':' : '\0', '\0'};
@@ -278,26 +279,25 @@ static void make_lists(unsigned verb, call_lists *l) {
     }
     if (o->negatable) {
       snprintf(l->negated[i], sizeof l->negated[i], "no-%s", o->name);
-      l->longs[count++] = (struct option){l->negated[i], 0, NULL, FIRST + DM_CLI_OPTIONS + i};
+      l->longs[count++] = (struct option){l->negated[i], 0, NULL, FIRST + DM_OPTIONS + i};
     }
   }
 }
 
 /* The option that getopt_long reported as CODE, or NULL. */
 static const dm_option *option_of(int code, unsigned verb, bool *negated) {
-  *negated = code >= FIRST + DM_CLI_OPTIONS;
-  if (code >= FIRST) return &dm_cli_options[code - FIRST - (*negated ? DM_CLI_OPTIONS : 0)];
-  for (int i = 0; i < dm_cli_option_count; i++)
-    if (dm_cli_options[i].letter == code && (dm_cli_options[i].verbs & verb))
-      return &dm_cli_options[i];
+  *negated = code >= FIRST + DM_OPTIONS;
+  if (code >= FIRST) return &dm_options[code - FIRST - (*negated ? DM_OPTIONS : 0)];
+  for (int i = 0; i < dm_option_count; i++)
+    if (dm_options[i].letter == code && (dm_options[i].verbs & verb)) return &dm_options[i];
   return NULL;
 }
 
 /* The verbs that have the option NAME, as text; empty if none has it. */
 static void knowing_verbs(const char *name, char *text, size_t room) {
   unsigned verbs = 0; /* the table has --output more than once */
-  for (int i = 0; i < dm_cli_option_count; i++)
-    if (strcmp(dm_cli_options[i].name, name) == 0) verbs |= dm_cli_options[i].verbs;
+  for (int i = 0; i < dm_option_count; i++)
+    if (strcmp(dm_options[i].name, name) == 0) verbs |= dm_options[i].verbs;
   text[0] = '\0';
   for (int i = 0; i < dm_cli_verb_count; i++) {
     size_t used = strlen(text);
@@ -384,7 +384,7 @@ static dm_status missing_value(unsigned verb, int code) {
   char metavar[128];
   if (!option) return dm_fail(DM_E_BUG, "getopt_long reports an option %d without a value", code);
   dm_status status = dm_fail(DM_E_USAGE, "option '--%s' needs a value: %s", option->name,
-                             dm_cli_metavar(option, metavar));
+                             dm_option_metavar(option, metavar));
   return strcmp(option->name, "json") == 0
              ? dm_hint(status, "--json=- writes to standard output, with -q nothing else is there")
              : status;
@@ -404,8 +404,8 @@ static dm_status call_take(dm_call *call, int code, const char *typed, int place
   if (!option) return dm_fail(DM_E_BUG, "getopt_long returned %d", code);
   if (place >= 0 && is_cut_short(typed, l->longs[place].name))
     return unknown_option(call->verb, typed + 2, l);
-  call->own.stated[option - dm_cli_options] = true;
-  const char *value = negated ? "no" : dm_cli_takes_value(option) ? optarg : NULL;
+  call->own.stated[option - dm_options] = true;
+  const char *value = negated ? "no" : dm_option_takes_value(option) ? optarg : NULL;
   return dm_context(set_option(call, option, value), "option '--%s'", option->name);
 }
 
@@ -454,13 +454,13 @@ static void warn_unknown(const dm_log *log, const char *name, const char *const 
 }
 
 dm_status dm_cli_environment(dm_call *call) {
-  char variables[DM_CLI_OPTIONS][64];
-  const char *names[DM_CLI_OPTIONS + OF_OTHERS];
+  char variables[DM_OPTIONS][64];
+  const char *names[DM_OPTIONS + OF_OTHERS];
   int count = 0;
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *option = &dm_cli_options[i];
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_option *option = &dm_options[i];
     if (option->flags_only) continue;
-    names[count++] = dm_cli_variable(option, variables[i]) + strlen(prefix);
+    names[count++] = dm_option_variable(option, variables[i]) + strlen(prefix);
     const char *value = getenv(variables[i]);
     if (value && !call->own.given[i] && option->verbs & call->verb->bit)
       DM_TRY(dm_context(set_option(call, option, value), "variable %s", variables[i]));

@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-#include "cli/option.h"
 #include "comm/comm.h"
 #include "core/log.h"
 #include "core/notes.h"
 #include "core/status.h"
+#include "options/option.h"
 #include "run/record.h"
 
 typedef struct dm_call dm_call;
@@ -17,7 +17,7 @@ typedef struct dm_run dm_run;
 /* The open files of --json and --csv. */
 typedef struct dm_cli_reports {
   int count;
-  dm_report_file files[2 * DM_CLI_REPORTS];
+  dm_report_file files[2 * DM_REPORTS];
 } dm_cli_reports;
 
 typedef struct dm_verb {
@@ -42,9 +42,9 @@ dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *use
 /* One parsed invocation. */
 struct dm_call {
   const dm_verb *verb;
-  dm_settings settings; /* the options of products */
-  dm_cli_settings own;  /* the program's */
-  double born;          /* when main began, in seconds of dm_now */
+  dm_settings settings;    /* the options of products */
+  dm_command_settings own; /* the program's */
+  double born;             /* when main began, in seconds of dm_now */
   const char **operands;
   int operand_count;
   dm_cli_reports *reports;

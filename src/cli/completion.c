@@ -80,19 +80,19 @@ void dm_cli_complete(int count, char **words) {
   const int before = count > 0 ? count - 1 : 0;
   const char *previous = before > 0 ? words[before - 1] : "";
   const dm_verb *verb = completion_verb_of(before, words);
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *option = &dm_cli_options[i];
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_option *option = &dm_options[i];
     if (!(option->verbs & verb->bit) || !completion_is_named(option, previous) ||
-        !dm_cli_takes_value(option))
+        !dm_option_takes_value(option))
       continue;
-    const char *const *choices = dm_cli_value(option)->choices;
+    const char *const *choices = dm_option_valued(option)->value.choices;
     for (int j = 0; choices && choices[j]; j++)
       completion_offer(typed, "", choices[j], strlen(choices[j]), option->help);
     return;
   }
   offer_verbs(typed, before, words);
-  for (int i = 0; typed[0] == '-' && i < dm_cli_option_count; i++) {
-    const dm_option *option = &dm_cli_options[i];
+  for (int i = 0; typed[0] == '-' && i < dm_option_count; i++) {
+    const dm_option *option = &dm_options[i];
     if (!(option->verbs & verb->bit)) continue;
     completion_offer(typed, "--", option->name, strlen(option->name), option->help);
     if (option->negatable)

@@ -100,8 +100,8 @@ static const struct {
 };
 
 static bool is_stated(const dm_call *call, const char *name) {
-  for (int i = 0; i < dm_cli_option_count; i++)
-    if (call->own.stated[i] && strcmp(dm_cli_options[i].name, name) == 0) return true;
+  for (int i = 0; i < dm_option_count; i++)
+    if (call->own.stated[i] && strcmp(dm_options[i].name, name) == 0) return true;
   return false;
 }
 

@@ -37,7 +37,8 @@ dm_status dm_cli_take_stated_gpus(dm_call *call, dm_gpu_choice *choice) {
   DM_TRY(dm_gpu_list_restrict(&list, call->own.gpus));
   dm_gpu_list_show(&list, list.count);
   choice->ranks = (int)dm_max(1, list.count);
-  return dm_value_take(dm_value_find("backend"), list.count > 0 ? "cuda" : "cpu", &call->settings);
+  return dm_option_take(dm_option_find("backend"), list.count > 0 ? "cuda" : "cpu",
+                        &call->settings);
 }
 
 void dm_cli_weigh_gpus(const dm_call *call, const dm_problem *problem, const dm_machine *machine,
@@ -201,5 +202,5 @@ dm_status dm_cli_take_gpus(dm_call *call, const dm_problem *problem, dm_gpu_choi
   memcpy(choice->spare.gpu, list.gpu + choice->ranks,
          (size_t)choice->spare.count * sizeof list.gpu[0]);
   /* A GPU that does not start is then an error, not a reason to multiply on the CPU. */
-  return dm_value_take(dm_value_find("backend"), "cuda", &call->settings);
+  return dm_option_take(dm_option_find("backend"), "cuda", &call->settings);
 }

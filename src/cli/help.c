@@ -52,12 +52,12 @@ static void print_row(const dm_option *option, const char *value, const char *te
 /* The short form ends before the first "; " of the help and lists long choices there. */
 static void print_option(const dm_option *option, bool full, FILE *out) {
   char metavar[128] = "", text[1000];
-  if (dm_cli_takes_value(option)) dm_cli_metavar(option, metavar);
-  const char *initial = dm_cli_value(option)->initial;
+  if (dm_option_takes_value(option)) dm_option_metavar(option, metavar);
+  const char *initial = dm_option_valued(option)->value.initial;
   const char *value = initial ? initial : option->shown;
   const char *rest = full ? NULL : strstr(option->help, "; ");
   int length = rest ? (int)(rest - option->help) : (int)strlen(option->help);
-  bool moved = !full && dm_cli_value(option)->choices && strlen(metavar) > LONG_LIST;
+  bool moved = !full && dm_option_valued(option)->value.choices && strlen(metavar) > LONG_LIST;
   snprintf(text, sizeof text, "%.*s%s%s%s%s%s", length, option->help, moved ? ": " : "",
            moved ? metavar : "", value ? " [" : "", value ? value : "", value ? "]" : "");
   print_row(option, moved ? "NAME" : metavar, text, full, out);
@@ -68,11 +68,11 @@ static void print_options(const dm_verb *verb, bool full, FILE *out) {
   if (!full) fputs("\nOptions:\n", out);
   for (int group = 0; group < DM_GROUPS; group++) {
     bool titled = !full;
-    for (int i = 0; i < dm_cli_option_count; i++) {
-      const dm_option *option = &dm_cli_options[i];
+    for (int i = 0; i < dm_option_count; i++) {
+      const dm_option *option = &dm_options[i];
       unsigned shown = full ? option->verbs : option->verbs & option->usual;
       if ((int)option->group != group || !(shown & verb->bit)) continue;
-      if (!titled) fprintf(out, "\n%s:\n", dm_cli_group_title((dm_option_group)group));
+      if (!titled) fprintf(out, "\n%s:\n", dm_option_group_title((dm_option_group)group));
       titled = true;
       print_option(option, full, out);
     }
@@ -190,13 +190,13 @@ static void print_description(FILE *out) {
 
 static void print_item(const dm_option *option, FILE *out) {
   char metavar[128], variable[64];
-  const char *const initial = dm_cli_value(option)->initial;
+  const char *const initial = dm_option_valued(option)->value.initial;
   int count = 0; /* of its verbs */
   fputs(".It", out);
   if (option->letter) fprintf(out, " Fl %c ,", option->letter);
   fprintf(out, " Fl -%s", option->name);
   if (option->negatable) fprintf(out, " , Fl -no-%s", option->name);
-  if (dm_cli_takes_value(option)) fprintf(out, " Ar %s", dm_cli_metavar(option, metavar));
+  if (dm_option_takes_value(option)) fprintf(out, " Ar %s", dm_option_metavar(option, metavar));
   fputc('\n', out);
   print_sentence(option->help, out);
   if (initial || option->shown) {
@@ -210,7 +210,8 @@ static void print_item(const dm_option *option, FILE *out) {
       fprintf(out, "%s %s", count++ ? "," : "", dm_cli_verbs[i].name);
   if (option->verbs & DM_VERB_NONE) fprintf(out, "%s no verb", count ? ", or" : "");
   fputs(".\n", out);
-  if (!option->flags_only) fprintf(out, "Variable:\n.Ev %s .\n", dm_cli_variable(option, variable));
+  if (!option->flags_only)
+    fprintf(out, "Variable:\n.Ev %s .\n", dm_option_variable(option, variable));
 }
 
 static void print_items(FILE *out) {
@@ -221,9 +222,9 @@ static void print_items(FILE *out) {
         "(powers of 1024).\n",
         out);
   for (int group = 0; group < DM_GROUPS; group++) {
-    fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", dm_cli_group_title((dm_option_group)group));
-    for (int i = 0; i < dm_cli_option_count; i++)
-      if ((int)dm_cli_options[i].group == group) print_item(&dm_cli_options[i], out);
+    fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", dm_option_group_title((dm_option_group)group));
+    for (int i = 0; i < dm_option_count; i++)
+      if ((int)dm_options[i].group == group) print_item(&dm_options[i], out);
     fputs(".El\n", out);
   }
 }

@@ -107,7 +107,7 @@ static dm_status print_version(const dm_call *call) {
 
 /* Handles options that print something instead of working; *answered if there was one. */
 static dm_status program_answer(const dm_call *call, bool *answered) {
-  const dm_cli_asked *asked = &call->own.asked;
+  const dm_command_asked *asked = &call->own.asked;
   *answered =
       asked->help || asked->help_all || asked->version || asked->man_page || asked->completion != 0;
   if (!*answered || !dm_cli_speaks(call)) return DM_OK;

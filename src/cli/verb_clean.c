@@ -40,7 +40,7 @@ static dm_status clean_tell(void *context, const dm_leftover *left) {
 }
 
 static dm_status clean_output(clean_work *w, const char *file) {
-  const dm_cli_settings *own = &w->call->own;
+  const dm_command_settings *own = &w->call->own;
   dm_location at = {.dataset = ""};
   if ((size_t)snprintf(at.file, sizeof at.file, "%s", file) >= sizeof at.file)
     return dm_fail(DM_E_USAGE, "the name '%.60s...' is too long", file);

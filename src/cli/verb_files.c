@@ -13,7 +13,7 @@
 
 /* The parameter of the kind; a parameter of another kind would go unnoticed, so it is rejected. */
 static dm_status parameter_of(const dm_call *call, double *parameter) {
-  const dm_cli_settings *own = &call->own;
+  const dm_command_settings *own = &call->own;
   static const struct {
     const char *option;
     dm_kind kind;
@@ -43,7 +43,7 @@ static dm_status check_parameter(const dm_generate *g) {
 
 static dm_status read_settings(const dm_call *call, dm_generate *g) {
   const dm_settings *s = &call->settings;
-  const dm_cli_settings *own = &call->own;
+  const dm_command_settings *own = &call->own;
   g->file.rows = own->rows ? own->rows : own->size;
   g->file.cols = own->cols ? own->cols : own->size;
   if (g->file.rows == 0 || g->file.cols == 0)

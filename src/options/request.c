@@ -322,22 +322,23 @@ void dm_request_multiply(const dm_settings *s, const dm_product_files *f, dm_mul
   if (s->missing != (int)DM_MISSING_PAIRWISE) dm_equation_divide(&f->a, &job->equation);
 }
 
-_Static_assert(DM_ALIKE >= DM_VALUES + 32, "room for the options and what else a call states");
+_Static_assert(DM_ALIKE >= DM_OPTIONS + 32, "room for the options and what else a call states");
 
 void dm_request_add_alike(dm_alike *alike, const dm_settings *settings) {
-  for (int i = 0; i < dm_value_count; i++) {
-    const dm_value *v = &dm_values[i];
-    const uint64_t stated[] = {
-        (uint64_t)dm_checksum_bytes((const char *)settings + v->at, (int64_t)v->room, 0),
-        settings->given[i]};
-    dm_alike_add(alike, v->name, stated, sizeof stated);
-    const int vector = dm_value_vector(v);
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_option *o = &dm_options[i];
+    if (!dm_option_is_setting(o)) continue;
+    const uint64_t stated[] = {(uint64_t)dm_checksum_bytes((const char *)settings + o->value.at,
+                                                           (int64_t)o->value.room, 0),
+                               settings->given[i]};
+    dm_alike_add(alike, o->name, stated, sizeof stated);
+    const int vector = dm_option_vector(o);
     if (vector < 0) continue;
     const dm_numbers *numbers = &settings->numbers[vector];
     const int64_t bytes = numbers->count * (int64_t)sizeof(double);
     const uint64_t sum =
         numbers->list ? (uint64_t)dm_checksum_bytes((const char *)numbers->list, bytes, 1) : 0;
-    dm_alike_add(alike, v->name, &sum, sizeof sum);
+    dm_alike_add(alike, o->name, &sum, sizeof sum);
   }
 }
 

@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "core/log.h"
 #include "inspect/inspect.h"
-#include "options/value.h"
+#include "options/option.h"
 #include "product/multiply.h"
 #include "product/verify.h"
 #include "programs/components.h"

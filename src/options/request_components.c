@@ -60,7 +60,7 @@ static dm_status components_problem_check(const dm_settings *s, const dm_log *lo
   DM_TRY(dm_buffer_table(1, &own));
   *own = *s;
   if (!dm_given(s, "type") && dm_dtype_is_integer(dm_dataset_type(&f->a)))
-    DM_TRY(dm_value_take(dm_value_find("type"), "f64", own));
+    DM_TRY(dm_option_take(dm_option_find("type"), "f64", own));
   DM_TRY(dm_request_arrange(own, &f->a, &f->b, &f->form.leads));
   dm_request_tell(own, log, &f->a, &f->b);
   DM_TRY(dm_request_problem(own, f, &problem));
@@ -106,7 +106,7 @@ static dm_status take_stored(const dm_attributes *list, const char *name, const 
                              dm_settings *s) {
   const char *text = dm_attributes_find(list, name);
   if (!text || !*text || dm_given(s, option)) return DM_OK;
-  return dm_context(dm_value_take(dm_value_find(option), text, s), "attribute %s", name);
+  return dm_context(dm_option_take(dm_option_find(option), text, s), "attribute %s", name);
 }
 
 /* The group AT, by default /pca or /svd. */
@@ -155,7 +155,7 @@ dm_status dm_request_verify_components(dm_settings *s, const dm_log *log,
   DM_TRY(inspect_array(s, log, &at, "components", &stored->components));
   DM_TRY(inspect_array(s, log, &at, "singular_values", &stored->singular_values));
   s->rank = stored->components.rows;
-  s->given[dm_value_find("rank") - dm_values] = true;
+  dm_give(s, "rank");
   s->scale_x = centering && strstr(centering, "scale none") == NULL;
   dm_request_components(s, of && strcmp(of, "rows") == 0,
                         strcmp(dm_attributes_find(list, "decomposition"), "svd") == 0);

@@ -31,11 +31,11 @@ static uint64_t done_add(uint64_t sum, const void *data, size_t bytes) {
 
 static uint64_t done_add_options(uint64_t sum, const dm_settings *s) {
   const bool verbs[] = {s->gram, s->covariance, s->correlation};
-  for (int i = 0; i < dm_value_count; i++) {
-    const dm_value *v = &dm_values[i];
-    if (done_is_of_run(v->name)) continue;
-    sum = done_add(sum, v->name, strlen(v->name));
-    sum = done_add(sum, (const char *)s + v->at, v->room);
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_option *o = &dm_options[i];
+    if (!dm_option_is_setting(o) || done_is_of_run(o->name)) continue;
+    sum = done_add(sum, o->name, strlen(o->name));
+    sum = done_add(sum, (const char *)s + o->value.at, o->value.room);
   }
   return done_add(sum, verbs, sizeof verbs);
 }

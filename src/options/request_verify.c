@@ -90,31 +90,31 @@ static bool request_is_same(const request_attribute *a, const dm_value *value,
   return memcmp((const char *)one + value->at, (const char *)other + value->at, room) == 0;
 }
 
-/* Whether TEXT is what provenance calls the numbers of VALUE that were in memory. */
-static bool request_was_in_memory(const dm_value *value, const char *text) {
+/* Whether TEXT is what provenance calls the numbers of OPTION that were in memory. */
+static bool request_was_in_memory(const dm_option *option, const char *text) {
   char name[DM_ATTRIBUTE_TEXT];
   const char *at = strstr(text, "memory:");
-  snprintf(name, sizeof name, "memory:%s", value->name);
-  return dm_value_vector(value) >= 0 && at && strcmp(at, name) == 0;
+  snprintf(name, sizeof name, "memory:%s", option->name);
+  return dm_option_vector(option) >= 0 && at && strcmp(at, name) == 0;
 }
 
 /* Takes A from LIST unless it is STATED. */
 static dm_status request_take(const request_attribute *a, const dm_attributes *list, bool stated,
                               dm_settings *s, dm_settings *read, dm_verify *v) {
   char word[DM_ATTRIBUTE_TEXT];
-  const dm_value *value = dm_value_find(a->option);
+  const dm_option *option = dm_option_find(a->option);
   const char *text = text_of(a, list, word);
   if (!text || (stated && !a->of_equation)) return DM_OK;
-  if (!stated && request_was_in_memory(value, text))
+  if (!stated && request_was_in_memory(option, text))
     return dm_hint(dm_fail(DM_E_USAGE, "the %s of C were in memory, and are not stated", a->option),
                    "write them to a file: --%s FILE.npy; damier_set_vector takes them from memory",
                    a->option);
   *read = *s;
-  dm_status invalid = dm_value_take(value, text, read);
+  dm_status invalid = dm_option_take(option, text, read);
   dm_status_free(invalid);
   if (invalid)
     return stated ? DM_OK : request_unreadable(a->name, dm_attributes_find(list, a->name));
-  if (a->of_equation && request_is_same(a, value, s, read)) return DM_OK;
+  if (a->of_equation && request_is_same(a, &option->value, s, read)) return DM_OK;
   if (stated) {
     note_claim(v, a->option, text);
   } else {

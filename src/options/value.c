@@ -1,4 +1,4 @@
-/* The table of the options of products, and the functions that parse their values. */
+/* The functions that parse the values of options. */
 #include "options/value.h"
 
 #include <ctype.h>
@@ -120,7 +120,7 @@ dm_status dm_value_set_choice(const dm_value *value, const char *text, void *set
 }
 
 /* "i64", the last one, is no neighbour of the others in dm_dtype. */
-static dm_status set_type(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_type(const dm_value *value, const char *text, void *settings) {
   int *type = value_place(value, settings);
   DM_TRY(dm_value_set_choice(value, text, settings));
   if (*type == DM_DTYPE_NONE) *type = DM_I64;
@@ -128,7 +128,7 @@ static dm_status set_type(const dm_value *value, const char *text, void *setting
 }
 
 /* One of the choices, or several, separated by commas; choice I is number DM_REDUCE_MAX + I - 1. */
-static dm_status set_reductions(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_reductions(const dm_value *value, const char *text, void *settings) {
   int *reduce = value_place(value, settings), all = 0;
   for (const char *at = text; at;) {
     char word[DM_VALUE_TEXT];
@@ -144,7 +144,7 @@ static dm_status set_reductions(const dm_value *value, const char *text, void *s
 }
 
 /* One of the choices; after "rbf" its gamma. */
-static dm_status set_metric(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_metric(const dm_value *value, const char *text, void *settings) {
   static const char rbf[] = "rbf";
   dm_line_distance *metric = value_place(value, settings);
   memset(metric, 0, sizeof *metric);
@@ -156,7 +156,7 @@ static dm_status set_metric(const dm_value *value, const char *text, void *setti
                  "an element is exp(-gamma d^2) of a distance d, for example with rbf:0.5");
 }
 
-static dm_status set_compute(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_compute(const dm_value *value, const char *text, void *settings) {
   if (dm_compute_parse(text, (dm_compute_choice *)value_place(value, settings))) return DM_OK;
   if (strchr(text, ':'))
     return dm_hint(
@@ -177,7 +177,7 @@ dm_status dm_value_set_count(const dm_value *value, const char *text, void *sett
 }
 
 /* 64 bits, in decimal or, as reports state it, in hexadecimal. */
-static dm_status set_seed(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_seed(const dm_value *value, const char *text, void *settings) {
   const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   const char *digits = hex ? text + 2 : text;
   char *end = NULL;
@@ -221,7 +221,7 @@ dm_status dm_value_set_duration(const dm_value *value, const char *text, void *s
   return DM_OK;
 }
 
-static dm_status set_complex(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_complex(const dm_value *value, const char *text, void *settings) {
   char real[DM_VALUE_TEXT];
   double parts[2] = {0.0, 0.0};
   const char *comma = strchr(text, ',');
@@ -251,7 +251,7 @@ dm_status dm_value_set_text(const dm_value *value, const char *text, void *setti
 }
 
 /* Words that describe a machine; "@FILE" stands for those in the file. */
-static dm_status set_machine(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_machine(const dm_value *value, const char *text, void *settings) {
   char *words = value_place(value, settings);
   dm_machine unused;
   DM_TRY(dm_value_set_text(value, text, settings));
@@ -270,7 +270,7 @@ static dm_status set_machine(const dm_value *value, const char *text, void *sett
 }
 
 /* A number or "nan", kept as text: a whole one of 64 bits stays exact. */
-static dm_status set_number_text(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_number_text(const dm_value *value, const char *text, void *settings) {
   double number;
   if (strcasecmp(text, "nan") != 0 && !dm_parse_real(text, &number))
     return dm_fail(DM_E_USAGE, "'%s' is not a number within the range of f64, nor nan", text);
@@ -285,7 +285,7 @@ dm_status dm_value_location(const char *text, dm_location *location) {
 }
 
 /* One of the choices, or a location, of numbers of the columns; "rows:LOCATION": of the rows. */
-static dm_status value_set_lines(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_lines(const dm_value *value, const char *text, void *settings) {
   dm_lines_choice *to = value_place(value, settings);
   memset(to, 0, sizeof *to);
   if (value_choose(value, text, settings)) return DM_OK;
@@ -295,11 +295,11 @@ static dm_status value_set_lines(const dm_value *value, const char *text, void *
   return dm_value_location(text + (rows ? 5 : columns ? 8 : 0), &to->by);
 }
 
-static dm_status set_location(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings) {
   return dm_value_location(text, value_place(value, settings));
 }
 
-static dm_status set_grid(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_grid(const dm_value *value, const char *text, void *settings) {
   int64_t *grid = value_place(value, settings);
   long p[3] = {0, 0, 1};
   int two = 0, three = 0;
@@ -316,7 +316,7 @@ static dm_status set_grid(const dm_value *value, const char *text, void *setting
   return DM_OK;
 }
 
-static dm_status set_chunk(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *settings) {
   int64_t *chunk = value_place(value, settings);
   char rows[32];
   const char *times = strchr(text, 'x');
@@ -329,7 +329,7 @@ static dm_status set_chunk(const dm_value *value, const char *text, void *settin
 }
 
 /* ROWSxCOLS, row after row, or ROWSxCOLS,columns. */
-static dm_status set_shape(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_shape(const dm_value *value, const char *text, void *settings) {
   dm_fold *fold = value_place(value, settings);
   char rows[32], cols[32];
   const char *times = strchr(text, 'x'), *comma = times ? strchr(times, ',') : NULL;
@@ -349,7 +349,7 @@ static dm_status set_shape(const dm_value *value, const char *text, void *settin
   return DM_OK;
 }
 
-static dm_status set_packed(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_packed(const dm_value *value, const char *text, void *settings) {
   dm_fold *fold = value_place(value, settings);
   if (strcmp(text, "lower") != 0 && strcmp(text, "upper") != 0)
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a triangle", text), "lower or upper");
@@ -357,7 +357,7 @@ static dm_status set_packed(const dm_value *value, const char *text, void *setti
   return DM_OK;
 }
 
-static dm_status set_level(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_level(const dm_value *value, const char *text, void *settings) {
   int64_t level;
   if (!dm_parse_count(text, &level) || level < 1 || level > 9)
     return dm_fail(DM_E_USAGE, "'%s' is not a level from 1 (fastest) to 9 (smallest)", text);
@@ -381,7 +381,7 @@ static int parse_widths(const char *text, int most, int64_t widths[]) {
   return 0;
 }
 
-static dm_status set_panel(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_panel(const dm_value *value, const char *text, void *settings) {
   int64_t *panel = value_place(value, settings), widths[1 + DM_RAMP];
   memset(panel, 0, sizeof widths);
   if (strcmp(text, "auto") == 0) return DM_OK;
@@ -395,7 +395,7 @@ static dm_status set_panel(const dm_value *value, const char *text, void *settin
   return DM_OK;
 }
 
-static dm_status set_memory(const dm_value *value, const char *text, void *settings) {
+dm_status dm_value_set_memory(const dm_value *value, const char *text, void *settings) {
   static const char *const keys[] = {"host=", "device="};
   int64_t memory[2] = {0, 0};
   for (const char *at = text; *at;) {
@@ -413,141 +413,3 @@ static dm_status set_memory(const dm_value *value, const char *text, void *setti
   memcpy(value_place(value, settings), memory, sizeof memory);
   return DM_OK;
 }
-
-/* ---- the options of products: name, parser, place, default ----
- *
- * Programs add words for people (cli/option_table.c); the library has nothing but this. */
-
-#define VALUE_AT(field)                                                                            \
-  .at = offsetof(dm_settings, field), .room = sizeof(((dm_settings *)0)->field)
-
-/* Each list is in the order of the enum that it stands for. */
-static const char *const ops[] = {"n", "t", "c", NULL};
-static const char *const value_types[] = {"f64",  "f32", "f16", "bf16", "c64",
-                                          "c128", "i8",  "i32", "i64",  NULL};
-static const char *const value_accumulate[] = {"auto", "f32", "fast", NULL};
-static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
-static const char *const transports[] = {"auto", "self", "host",     "shared",
-                                         "ipc",  "nccl", "ipc+nccl", NULL};
-static const char *const read_ways[] = {"auto", "pread", NULL};
-static const char *const value_ways[] = {"pwrite", "mapped", "auto", NULL};
-static const char *const reactions[] = {"repair", "stop", "warn", NULL};
-static const char *const value_modes[] = {"auto", "always", "never", NULL};
-static const char *const value_missing[] = {"refuse",   "nan",      "zero", "mean",
-                                            "pairwise", "complete", NULL};
-static const char *const value_lines[] = {"none", "columns", "rows", NULL};
-static const char *const metrics[] = {"none",        "cosine",    "euclidean",
-                                      "sqeuclidean", "rbf:GAMMA", NULL};
-static const char *const divisors[] = {"1", "n", "n-1", NULL};
-static const char *const halves[] = {"both", "lower", "upper", NULL};
-static const char *const value_reductions[] = {"none", "max",  "min",   "argmax",   "argmin", "sum",
-                                               "mean", "norm", "count", "diagonal", NULL};
-static const char *const value_each[] = {"row", "column", NULL};
-static const char *const orders[] = {"value", "abs", "smallest", NULL};
-static const char *const methods[] = {"auto", "gram", "passes", NULL};
-static const char *const weights_are[] = {"reliability", "frequency", NULL};
-static const char *const value_stack[] = {"rows", "columns", NULL};
-static const char *const complex_axes[] = {"auto", "last", "first", "none", NULL};
-
-/* clang-format off */
-const dm_value dm_values[] = {
-    {"output", set_location, VALUE_AT(output), .programs_only = true},
-    {"c", set_location, VALUE_AT(old_c)},
-    {"force", dm_value_set_flag, VALUE_AT(force)},
-    {"append", dm_value_set_flag, VALUE_AT(append)},
-    {"if-needed", dm_value_set_flag, VALUE_AT(if_needed), .programs_only = true},
-    {"chunk", set_chunk, VALUE_AT(chunk)},
-    {"deflate", set_level, VALUE_AT(deflate)},
-    {"zstd", dm_value_set_count, VALUE_AT(zstd), .least = 1},
-    {"shuffle", dm_value_set_flag, VALUE_AT(shuffle)},
-    {"op-a", dm_value_set_choice, VALUE_AT(op_a), .initial = "n", .choices = ops},
-    {"op-b", dm_value_set_choice, VALUE_AT(op_b), .initial = "n", .choices = ops},
-    {"center-a", value_set_lines, VALUE_AT(center[0]), .initial = "none", .choices = value_lines},
-    {"center-b", value_set_lines, VALUE_AT(center[1]), .initial = "none", .choices = value_lines},
-    {"scale-a", value_set_lines, VALUE_AT(scale[0]), .initial = "none", .choices = value_lines},
-    {"scale-b", value_set_lines, VALUE_AT(scale[1]), .initial = "none", .choices = value_lines},
-    {"weights", set_location, VALUE_AT(weights)},
-    {"weights-are", dm_value_set_choice, VALUE_AT(weights_are), .initial = "reliability", .choices = weights_are},
-    {"center", dm_value_set_flag, VALUE_AT(center_x)},
-    {"scale", dm_value_set_flag, VALUE_AT(scale_x)},
-    {"metric", set_metric, VALUE_AT(metric), .initial = "none", .choices = metrics},
-    {"grm", dm_value_set_flag, VALUE_AT(grm)},
-    {"nonfounders", dm_value_set_flag, VALUE_AT(nonfounders)},
-    {"divide", dm_value_set_choice, VALUE_AT(divide), .choices = divisors},
-    {"triangle", dm_value_set_choice, VALUE_AT(half), .initial = "both", .choices = halves},
-    {"top", dm_value_set_count, VALUE_AT(top), .least = 1},
-    {"above", dm_value_set_real, VALUE_AT(above)},
-    {"below", dm_value_set_real, VALUE_AT(below)},
-    {"reduce", set_reductions, VALUE_AT(reduce), .initial = "none", .choices = value_reductions},
-    {"each", dm_value_set_choice, VALUE_AT(each), .initial = "row", .choices = value_each},
-    {"by", dm_value_set_choice, VALUE_AT(by), .initial = "value", .choices = orders},
-    {"no-self", dm_value_set_flag, VALUE_AT(no_self)},
-    {"max-elements", dm_value_set_count, VALUE_AT(max_elements), .least = 1},
-    {"rank", dm_value_set_count, VALUE_AT(rank), .least = 1},
-    {"method", dm_value_set_choice, VALUE_AT(method), .initial = "auto", .choices = methods},
-    {"passes", dm_value_set_count, VALUE_AT(passes), .initial = "20", .least = 1},
-    {"oversampling", dm_value_set_count, VALUE_AT(oversampling), .initial = "10"},
-    {"tolerance", dm_value_set_real, VALUE_AT(tolerance), .initial = "1e-5"},
-    {"seed", dm_value_set_count, VALUE_AT(seed), .initial = "1"},
-    {"scores", set_location, VALUE_AT(scores)},
-    {"as-column", dm_value_set_flag, VALUE_AT(as_column)},
-    {"as-row", dm_value_set_flag, VALUE_AT(as_row)},
-    {"row-axes-a", dm_value_set_count, VALUE_AT(row_axes[0]), .least = 1},
-    {"row-axes-b", dm_value_set_count, VALUE_AT(row_axes[1]), .least = 1},
-    {"shape-a", set_shape, VALUE_AT(fold[0])},
-    {"shape-b", set_shape, VALUE_AT(fold[1])},
-    {"packed-a", set_packed, VALUE_AT(fold[0])},
-    {"packed-b", set_packed, VALUE_AT(fold[1])},
-    {"complex-axis", dm_value_set_choice, VALUE_AT(complex_axis), .initial = "auto", .choices = complex_axes},
-    {"complex-axis-a", dm_value_set_choice, VALUE_AT(complex_axes[0]), .initial = "auto", .choices = complex_axes},
-    {"complex-axis-b", dm_value_set_choice, VALUE_AT(complex_axes[1]), .initial = "auto", .choices = complex_axes},
-    {"batch", dm_value_set_count, VALUE_AT(batch), .initial = "1", .least = 1},
-    {"stack", dm_value_set_choice, VALUE_AT(stack), .initial = "rows", .choices = value_stack},
-    {"alpha", set_complex, VALUE_AT(alpha), .initial = "1"},
-    {"beta", set_complex, VALUE_AT(beta), .initial = "0"},
-    {"type", set_type, VALUE_AT(type), .choices = value_types},
-    {"missing", dm_value_set_choice, VALUE_AT(missing), .initial = "refuse", .choices = value_missing},
-    {"missing-value", set_number_text, VALUE_AT(missing_value)},
-    {"raw", dm_value_set_flag, VALUE_AT(raw)},
-    {"allow-rounding", dm_value_set_flag, VALUE_AT(rounding)},
-    {"strict-types", dm_value_set_flag, VALUE_AT(strict_types)},
-    {"type-c", set_type, VALUE_AT(type_c), .choices = value_types},
-    {"compute", set_compute, VALUE_AT(compute), .initial = "auto", .choices = dm_compute_names},
-    {"accumulate", dm_value_set_choice, VALUE_AT(accumulate), .initial = "auto", .choices = value_accumulate},
-    {"full", dm_value_set_flag, VALUE_AT(full)},
-    {"machine", set_machine, VALUE_AT(machine)},
-    {"grid", set_grid, VALUE_AT(grid), .initial = "auto"},
-    {"panel", set_panel, VALUE_AT(panel), .initial = "auto"},
-    {"backend", dm_value_set_choice, VALUE_AT(backend), .initial = "auto", .choices = backends},
-    {"kernel", dm_value_set_text, VALUE_AT(kernel), .initial = "auto"},
-    {"transport", dm_value_set_choice, VALUE_AT(transport), .initial = "auto", .choices = transports},
-    {"pretend-nodes", dm_value_set_count, VALUE_AT(pretend_nodes), .initial = "1", .least = 1, .programs_only = true},
-    {"threads", dm_value_set_count, VALUE_AT(threads), .least = 1},
-    {"io-threads", dm_value_set_count, VALUE_AT(io_threads)},
-    {"read-by", dm_value_set_choice, VALUE_AT(read_by), .initial = "auto", .choices = read_ways, .programs_only = true},
-    {"write-by", dm_value_set_choice, VALUE_AT(write_by), .initial = "auto", .choices = value_ways},
-    {"memory", set_memory, VALUE_AT(memory)},
-    {"reproducible", dm_value_set_flag, VALUE_AT(reproducible)},
-    {"verify", dm_value_set_flag, VALUE_AT(verify), .initial = "yes"},
-    {"verify-seed", set_seed, VALUE_AT(verify_seed)},
-    {"verify-files", dm_value_set_flag, VALUE_AT(verify_files)},
-    {"verify-written", dm_value_set_choice, VALUE_AT(verify_written), .initial = "auto", .choices = value_modes},
-    {"protect", dm_value_set_flag, VALUE_AT(protect), .initial = "yes"},
-    {"on-corruption", dm_value_set_choice, VALUE_AT(on_corruption), .initial = "repair", .choices = reactions},
-    {"allow-unchecked", dm_value_set_flag, VALUE_AT(allow_unchecked)},
-    {"overlap", dm_value_set_flag, VALUE_AT(overlap), .initial = "yes"},
-    {"require-gpu-per-rank", dm_value_set_flag, VALUE_AT(require_gpu_per_rank)},
-    {"checkpoint", dm_value_set_flag, VALUE_AT(checkpoint), .initial = "yes"},
-    {"checkpoint-interval", dm_value_set_duration, VALUE_AT(checkpoint_interval), .initial = "60s", .least = 1, .zero_is_off = true},
-    {"hang-timeout", dm_value_set_duration, VALUE_AT(hang_timeout), .initial = "10m", .least = 1, .zero_is_off = true, .programs_only = true},
-    {"allow-external", dm_value_set_flag, VALUE_AT(external)},
-    {"allow-virtual", dm_value_set_flag, VALUE_AT(virtual)},
-    {"allow-filters", dm_value_set_flag, VALUE_AT(filters)},
-    {"allow-no-data", dm_value_set_flag, VALUE_AT(no_data)},
-    {"swmr", dm_value_set_flag, VALUE_AT(swmr)},
-};
-/* clang-format on */
-
-enum { VALUE_COUNT = sizeof dm_values / sizeof dm_values[0] };
-const int dm_value_count = VALUE_COUNT;
-_Static_assert((int)VALUE_COUNT <= (int)DM_VALUES, "dm_settings.given is too short");

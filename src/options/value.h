@@ -1,4 +1,4 @@
-/* value: the options of products as values: turns their text into settings. */
+/* value: what options set, and the parsers of their values. */
 #ifndef DM_OPTIONS_VALUE_H
 #define DM_OPTIONS_VALUE_H
 
@@ -14,7 +14,7 @@
 /* ---- what the options of a product state, as plain data, so that rank 0 can send its own to all
  * ranks: the environment may differ between nodes ---- */
 
-enum { DM_VALUES = 96, DM_VALUE_TEXT = 256, DM_VALUE_LIST = 2048 };
+enum { DM_OPTIONS = 176, DM_VALUE_TEXT = 256, DM_VALUE_LIST = 2048 };
 
 /* Lines, and whose numbers to take; none are named: their means or deviations. */
 typedef struct dm_lines_choice {
@@ -34,7 +34,7 @@ typedef struct dm_numbers {
 
 /* Choices are indices into the option's list, which has the order of the corresponding enum. */
 typedef struct dm_settings {
-  bool given[DM_VALUES]; /* by the user; index in dm_values */
+  bool given[DM_OPTIONS]; /* by the user; index in dm_options (options/option.h) */
   /* equation and types */
   int op_a, op_b, type, type_c, compute, accumulate;
   double alpha[2], beta[2];
@@ -100,44 +100,13 @@ typedef struct dm_value dm_value;
 typedef dm_status (*dm_setter)(const dm_value *value, const char *text, void *settings);
 
 struct dm_value {
-  const char *name; /* without the dashes */
   dm_setter set;
   size_t at, room;            /* place in the settings, and its bytes */
   const char *initial;        /* set before anything else; NULL: zeros */
   const char *const *choices; /* NULL at the end */
   int64_t least;              /* smallest number allowed */
   bool zero_is_off;           /* a duration may be 0, even below least */
-  bool programs_only;         /* not an option of the library */
 };
-
-/* The options of products; they set dm_settings. */
-extern const dm_value dm_values[];
-extern const int dm_value_count;
-
-const dm_value *dm_value_find(const char *name); /* NULL: none */
-
-/* Sets VALUE, one of dm_values, in SETTINGS, and that it was given. On failure nothing changes. */
-dm_status dm_value_take(const dm_value *value, const char *text, dm_settings *settings);
-
-/* The vector that VALUE states, DM_CENTERS + 0 and so on; -1: none. */
-int dm_value_vector(const dm_value *value);
-
-/* Sets VALUE, which states a vector, to NUMBERS, of rows or columns if it is not weights; NUMBERS
- * stay the caller's as long as SETTINGS have them. */
-void dm_value_take_numbers(const dm_value *value, bool of_rows, const dm_numbers *numbers,
-                           dm_settings *settings);
-
-/* Makes VALUE, one of dm_values, what it is if nobody gives it. */
-dm_status dm_value_restore(const dm_value *value, dm_settings *settings);
-
-/* All settings at their defaults. */
-dm_status dm_settings_defaults(dm_settings *settings);
-
-/* Whether the option NAME was given. */
-bool dm_given(const dm_settings *settings, const char *name);
-
-/* The text of the choice that NAME, an option with choices, has in SETTINGS. */
-const char *dm_chosen(const dm_settings *settings, const char *name);
 
 bool dm_value_is_flag(const dm_value *value);
 
@@ -151,7 +120,7 @@ dm_status dm_value_location(const char *text, dm_location *location);
 /* Copies TEXT, which may neither be empty nor exceed ROOM. */
 dm_status dm_value_copy(const char *text, char *to, size_t room);
 
-/* ---- setters ---- */
+/* ---- setters, one for each kind of value ---- */
 
 dm_status dm_value_set_flag(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_choice(const dm_value *value, const char *text, void *settings);
@@ -160,5 +129,22 @@ dm_status dm_value_set_real(const dm_value *value, const char *text, void *setti
 dm_status dm_value_set_text(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_percent(const dm_value *value, const char *text, void *settings);
 dm_status dm_value_set_duration(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_type(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_reductions(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_metric(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_compute(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_seed(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_complex(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_machine(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_number_text(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_lines(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_location(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_grid(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_chunk(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_shape(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_packed(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_level(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_panel(const dm_value *value, const char *text, void *settings);
+dm_status dm_value_set_memory(const dm_value *value, const char *text, void *settings);
 
 #endif

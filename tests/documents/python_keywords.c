@@ -5,62 +5,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/option.h"
 #include "documents/page.h"
+#include "options/option.h"
 
 enum { ALL_VERBS = DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS | DM_VERB_VERIFY | DM_VERB_INFO };
 
 /* ---- types ---- */
 
-/* How Python states what the program takes as words. */
-typedef struct spelling {
-  const char *metavar, *type;
-} spelling;
+/* The type of each kind of value whose rows state none. */
+static const struct {
+  dm_setter set;
+  const char *type;
+} kinds[] = {{dm_value_set_flag, "bool"},
+             {dm_value_set_count, "SupportsIndex"},
+             {dm_value_set_real, "SupportsFloat"},
+             {dm_value_set_text, "str"},
+             {dm_value_set_duration, "str | float"}};
 
-static const spelling spellings[] = {
-    {"N", "SupportsIndex"},
-    {"K", "SupportsIndex"},
-    {"1..9", "SupportsIndex"},
-    {"1..22", "SupportsIndex"},
-    {"T", "SupportsFloat"},
-    {"X", "SupportsFloat"},
-    {"NUMBER", "SupportsFloat | Literal[\"nan\"]"},
-    {"RE[,IM]", "complex | SupportsFloat"},
-    {"RxC", "str | Sequence[int]"},
-    {"MxN", "str | Sequence[int]"},
-    {"TRIANGLE", "Literal[\"lower\", \"upper\"]"},
-    {"PMxPNxPK", "str | Sequence[int]"},
-    {"[FIRST,]...N", "str | int | Sequence[int]"},
-    {"TIME", "str | float"},
-    {"NAME", "str"},
-    {"WORDS", "str"},
-    {"host=SIZE,device=SIZE", "str | int | Mapping[str, str | int]"},
-    {"W.h5[:/ds]", "Any"},
-};
-
-/* Options whose words are not all that Python takes, or that Python states otherwise. */
-static const spelling own_spellings[] = {
-    {"type", "TypeName"}, {"type-c", "TypeName"}, {"center-a", "Any"},
-    {"center-b", "Any"},  {"scale-a", "Any"},     {"scale-b", "Any"},
-    {"compute", "str"},   {"reduce", "str"},      {"metric", "str"},
-};
-
-/* Parameters of the functions, or of the command line alone. */
-static const char *const left_out[] = {"c",       "output", "scores", "rank", "of",
-                                       "dry-run", "slurm",  "batch",  "gpus"};
-
-static const char *found_in(const spelling *list, size_t count, const char *name) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(list[i].metavar, name) == 0) return list[i].type;
-  return NULL;
-}
-
-#define FOUND(list, name) found_in(list, sizeof(list) / sizeof *(list), name)
-
-static bool is_left_out(const char *name) {
-  for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-    if (strcmp(left_out[i], name) == 0) return true;
-  return false;
+/* Whether OPTION is a parameter of the functions, or of the command line alone. */
+static bool is_left_out(const dm_option *option) {
+  const char *type = dm_option_valued(option)->python;
+  return type && !*type;
 }
 
 static void add_choices(page *p, const char *const *choices) {
@@ -74,20 +39,18 @@ static void add_choices(page *p, const char *const *choices) {
 }
 
 static void add_type(page *p, const dm_option *option) {
-  const dm_value *value = dm_cli_value(option);
-  const char *type = FOUND(own_spellings, option->name);
-  if (!type && dm_value_is_flag(value)) type = "bool";
-  if (!type && !(value->choices && value->set == dm_value_set_choice)) {
-    type = option->metavar ? FOUND(spellings, option->metavar) : NULL;
-    if (!type) {
-      fprintf(stderr, "python_keywords: no type for the values of --%s\n", option->name);
-      exit(1);
-    }
+  const dm_option *row = dm_option_valued(option);
+  const char *type = row->python;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !type; i++)
+    if (row->value.set == kinds[i].set) type = kinds[i].type;
+  if (!type && row->value.set != dm_value_set_choice) {
+    fprintf(stderr, "python_keywords: no type for the values of --%s\n", option->name);
+    exit(1);
   }
   if (type)
     add(p, type);
   else
-    add_choices(p, value->choices);
+    add_choices(p, row->value.choices);
 }
 
 /* ---- classes ---- */
@@ -154,15 +117,15 @@ static const keywords classes[] = {
 /* The first of the options of that name that Python takes for KIND's function; other rows have
  * other words for it. */
 static bool is_taken(const keywords *kind, int index) {
-  const dm_option *option = &dm_cli_options[index];
+  const dm_option *option = &dm_options[index];
   const bool plans = (kind->any & DM_VERB_PLAN) != 0;
   unsigned verbs = 0;
-  if (is_left_out(option->name)) return false;
-  for (int i = 0; i < dm_cli_option_count; i++) {
-    const dm_option *other = &dm_cli_options[i];
-    const dm_value *value = other->own.set ? &other->own : dm_value_find(other->name);
-    const bool known =
-        other->own.set ? plans && (other->verbs & DM_VERB_PLAN) : !value->programs_only;
+  if (is_left_out(option)) return false;
+  for (int i = 0; i < dm_option_count; i++) {
+    const dm_option *other = &dm_options[i];
+    const dm_option_owner owner = dm_option_valued(other)->owner;
+    const bool known = owner == DM_OF_PRODUCT ||
+                       (owner == DM_OF_COMMAND && plans && (other->verbs & DM_VERB_PLAN));
     if (strcmp(other->name, option->name) != 0 || !known || other->group == DM_GROUP_REPORT ||
         other->group == DM_GROUP_GENERAL)
       continue;
@@ -187,8 +150,8 @@ static void add_class(page *p, const keywords *kind) {
     add(p, kind->gpus == of_plan ? "    gpus: str | int | None\n" : "    gpus: int | None\n");
     add_help(p, kind->gpus);
   }
-  for (int i = 0; i < dm_cli_option_count; i++)
-    if (is_taken(kind, i)) add_keyword(p, &dm_cli_options[i]);
+  for (int i = 0; i < dm_option_count; i++)
+    if (is_taken(kind, i)) add_keyword(p, &dm_options[i]);
 }
 
 static const char head[] =
