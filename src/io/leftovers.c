@@ -43,6 +43,15 @@ static bool leftovers_in_use(const char *path) {
   return used;
 }
 
+/* Whether INFO of PATH, which ends with ENDING, is of a file that a run may have left, or of a
+ * folder of Zarr that no run had finished, whose BYTES it counts. */
+static bool leftovers_is(const char *ending, const char *path, const struct stat *info,
+                         int64_t *bytes) {
+  *bytes = info->st_size;
+  if (!S_ISDIR(info->st_mode)) return S_ISREG(info->st_mode);
+  return strcmp(ending, leftovers_new) == 0 && dm_store_only(path, bytes);
+}
+
 /* The fate of PATH, which ends with ENDING and is no journal, whatever the journal says. */
 static dm_leftover_fate leftovers_judge(const cleaning *c, const char *ending, const char *path) {
   if (leftovers_in_use(path)) return DM_LEFTOVER_IN_USE;
@@ -63,8 +72,9 @@ static dm_status leftovers_take(const cleaning *c, const char *path, int64_t byt
 static dm_status leftovers_file(cleaning *c, const char *ending) {
   char path[DM_SIBLING_PATH];
   struct stat info;
+  int64_t bytes;
   DM_TRY(dm_file_sibling(c->at, ending, path));
-  if (lstat(path, &info) < 0 || !S_ISREG(info.st_mode)) return DM_OK;
+  if (lstat(path, &info) < 0 || !leftovers_is(ending, path, &info, &bytes)) return DM_OK;
   dm_leftover_fate fate = leftovers_judge(c, ending, path);
   if (fate == DM_LEFTOVER_GOES && strcmp(ending, leftovers_part) == 0) c->parts = true;
   if (fate == DM_LEFTOVER_GOES && c->records) fate = DM_LEFTOVER_RESUMABLE;
@@ -77,7 +87,7 @@ static dm_status leftovers_file(cleaning *c, const char *ending) {
     else if (unlink(path) < 0 && errno != ENOENT)
       return dm_file_failed(c->at, path, "removed");
   }
-  return leftovers_take(c, path, info.st_size, fate);
+  return leftovers_take(c, path, bytes, fate);
 }
 
 /* An empty journal is only surely damier's beside a part file. */

@@ -84,6 +84,9 @@ dm_status dm_store_chunk(const dm_output_file *out, const int64_t *index, int co
  * DM_E_IO: something is left. */
 dm_status dm_store_remove(const dm_location *at, const char *path);
 
+/* Whether dm_store_remove would remove all of the folder PATH. *bytes: of its files. */
+bool dm_store_only(const char *path, int64_t *bytes);
+
 /* DM_E_USAGE: the folder of AT is not an array that damier wrote, or holds more. */
 dm_status dm_store_holds_only(const dm_location *at);
 

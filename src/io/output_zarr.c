@@ -208,9 +208,15 @@ static bool store_is_own(const char *name, int depth) {
   return strcmp(name, STORE_METADATA) == 0 || strcmp(name, STORE_CHUNKS) == 0;
 }
 
-/* Looks at all of the folder FD, which it closes, and REMOVEs it; false, with a name in OTHER: it
- * holds something else. */
-static bool store_walk(int fd, int depth, bool remove, char other[DM_ZARR_KEY]) {
+typedef struct store_walk_work {
+  bool remove;
+  char other[DM_ZARR_KEY]; /* the entry that was looked at last */
+  int64_t bytes;           /* of all files */
+} store_walk_work;
+
+/* Looks at all of the folder FD, which it closes, and removes it if so asked; false: it holds
+ * something else. */
+static bool store_walk(int fd, int depth, store_walk_work *work) {
   DIR *folder = fdopendir(fd);
   bool own = folder != NULL && depth <= DM_AXES + 1;
   if (!folder) close(fd);
@@ -218,7 +224,7 @@ static bool store_walk(int fd, int depth, bool remove, char other[DM_ZARR_KEY]) 
     const char *name = entry->d_name;
     struct stat info;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
-    snprintf(other, DM_ZARR_KEY, "%.*s", DM_ZARR_KEY - 1, name);
+    snprintf(work->other, DM_ZARR_KEY, "%.*s", DM_ZARR_KEY - 1, name);
     own =
         store_is_own(name, depth) && fstatat(dirfd(folder), name, &info, AT_SYMLINK_NOFOLLOW) == 0;
     const bool below = own && S_ISDIR(info.st_mode);
@@ -226,9 +232,10 @@ static bool store_walk(int fd, int depth, bool remove, char other[DM_ZARR_KEY]) 
     if (below) {
       const int inner =
           openat(dirfd(folder), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-      own = inner >= 0 && store_walk(inner, depth + 1, remove, other);
+      own = inner >= 0 && store_walk(inner, depth + 1, work);
     }
-    if (own && remove) own = unlinkat(dirfd(folder), name, below ? AT_REMOVEDIR : 0) == 0;
+    if (own && !below) work->bytes += info.st_size;
+    if (own && work->remove) own = unlinkat(dirfd(folder), name, below ? AT_REMOVEDIR : 0) == 0;
   }
   if (folder) closedir(folder);
   return own;
@@ -239,17 +246,25 @@ static int store_open(const char *path) {
 }
 
 dm_status dm_store_remove(const dm_location *at, const char *path) {
-  char other[DM_ZARR_KEY] = "";
+  store_walk_work work = {.remove = true};
   const int fd = store_open(path);
   if (fd < 0) return errno == ENOENT ? DM_OK : dm_file_failed(at, path, "opened");
-  if (store_walk(fd, 0, true, other) && rmdir(path) == 0) return DM_OK;
-  return dm_fail_at(DM_E_IO, at, "'%s' cannot be removed: '%s' is in it", path, other);
+  if (store_walk(fd, 0, &work) && rmdir(path) == 0) return DM_OK;
+  return dm_fail_at(DM_E_IO, at, "'%s' cannot be removed: '%s' is in it", path, work.other);
+}
+
+bool dm_store_only(const char *path, int64_t *bytes) {
+  store_walk_work work = {.remove = false};
+  const int fd = store_open(path);
+  const bool only = fd >= 0 && store_walk(fd, 0, &work);
+  *bytes = work.bytes;
+  return only;
 }
 
 dm_status dm_store_holds_only(const dm_location *at) {
   dm_location store = {.row_axes = 0};
   dm_zarr_node node;
-  char other[DM_ZARR_KEY] = "";
+  store_walk_work work = {.remove = false};
   memcpy(store.file, at->file, sizeof store.file);
   dm_status status = dm_zarr_read_node(&store, "", false, &node);
   const bool ours = !status && node.is_array && json_object_get(node.attributes, DM_STATE);
@@ -259,7 +274,7 @@ dm_status dm_store_holds_only(const dm_location *at) {
   if (fd < 0)
     return dm_hint(dm_fail_at(DM_E_USAGE, at, "is a directory, and no array that damier wrote"),
                    "nothing was touched; remove it or name another output");
-  if (store_walk(fd, 0, false, other)) return DM_OK;
-  return dm_hint(dm_fail_at(DM_E_USAGE, at, "exists and holds other files: '%s'", other),
+  if (store_walk(fd, 0, &work)) return DM_OK;
+  return dm_hint(dm_fail_at(DM_E_USAGE, at, "exists and holds other files: '%s'", work.other),
                  "nothing was touched; name another output");
 }

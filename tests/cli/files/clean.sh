@@ -6,8 +6,7 @@ shown() { sed -E 's/\([0-9.]+ [KMG]?i?B\)/(SIZE)/; s/bytes=[0-9]+/bytes=N/'; }
 kept C.h5
 until_tile C.h5
 damier clean --dry-run | shown
-kill -KILL $!
-wait $! 2>/dev/null
+{ kill -KILL $! && wait $!; } 2>/dev/null # together, as the shell tells of it when it notices
 echo 'notes' > user.part
 echo 'notes' > user.journal
 : > empty.journal
@@ -21,3 +20,11 @@ damier clean C.h5 --resumable | shown
 damier clean . --resumable -q | shown
 ls
 try damier clean nothing/
+damier generate S.h5 --size 100 -qq
+damier multiply S.h5 S.h5 -o Z.zarr -qq
+# A folder of Zarr that was not complete, and one that somebody else put something into.
+cp -r Z.zarr F.zarr.damier-new
+cp -r Z.zarr G.zarr.damier-new
+: > G.zarr.damier-new/c/0/notes
+damier clean | shown
+ls -d -- *.damier-new
