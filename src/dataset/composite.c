@@ -35,6 +35,19 @@ void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *d
   dm_meaning_point(&dataset->meaning, composite_words_of(composite));
 }
 
+dm_patch dm_patch_at(const dm_patch *patch, int64_t row, int64_t col, int64_t rows, int64_t cols) {
+  const int64_t down = (row - patch->row) * patch->row_step;
+  const int64_t right = (col - patch->col) * patch->col_step;
+  dm_patch part = *patch;
+  part.row = row;
+  part.col = col;
+  part.rows = rows;
+  part.cols = cols;
+  part.source_row += patch->folded ? 0 : down;
+  part.source_col += patch->folded ? down + right : right;
+  return part;
+}
+
 bool dm_composite_is_same(const dm_composite *a, const dm_composite *b) {
   dm_dataset of_a, of_b;
   if (!a || !b) return a == b;
@@ -81,8 +94,14 @@ static bool composite_fits(int64_t row, int64_t col, int64_t rows, int64_t cols,
 /* Whether the places of P in a source of TALL x WIDE elements are inside of it. */
 static bool reaches(const dm_patch *p, int64_t tall, int64_t wide) {
   int64_t down, right;
-  return p->row_step > 0 && p->col_step > 0 && !dm_mul_overflows(p->rows - 1, p->row_step, &down) &&
-         !dm_mul_overflows(p->cols - 1, p->col_step, &right) && down < tall && right < wide &&
+  if (p->row_step < 1 || p->col_step < 1 || dm_mul_overflows(p->rows - 1, p->row_step, &down) ||
+      dm_mul_overflows(p->cols - 1, p->col_step, &right))
+    return false;
+  if (p->folded) {
+    if (p->folded != 1 || tall != 1 || dm_add_overflows(down, right, &right)) return false;
+    down = 0;
+  }
+  return down < tall && right < wide &&
          composite_fits(p->source_row, p->source_col, down + 1, right + 1, tall, wide);
 }
 
@@ -307,15 +326,11 @@ static dm_status add_inner(dm_composer *composer, const dm_dataset *whole, const
   dm_line_clip(right, inner->col, inner->cols, &col, &cols);
   if (rows <= 0 || cols <= 0) return DM_OK;
   dm_dataset source;
-  dm_patch part = {
-      .row = patch->row + row,
-      .col = patch->col + col,
-      .rows = rows,
-      .cols = cols,
-      .source_row = inner->source_row + (dm_line_at(down, row) - inner->row) * inner->row_step,
-      .source_col = inner->source_col + (dm_line_at(right, col) - inner->col) * inner->col_step,
-      .row_step = down.step * inner->row_step,
-      .col_step = right.step * inner->col_step};
+  dm_patch part = dm_patch_at(inner, dm_line_at(down, row), dm_line_at(right, col), rows, cols);
+  part.row = patch->row + row;
+  part.col = patch->col + col;
+  part.row_step *= down.step;
+  part.col_step *= right.step;
   dm_composite_source(whole->composite, inner->source, &source);
   DM_TRY(source_of(composer, &source, &part.source));
   *elements += rows * cols;

@@ -16,6 +16,7 @@ typedef struct dm_patch {
   int64_t row, col, rows, cols;
   int64_t source, source_row, source_col;
   int64_t row_step, col_step; /* 0 while a composite is made: 1 */
+  int64_t folded;             /* 1: the source is one row, and both distances are along it */
   int64_t reach;              /* the largest row + rows of this patch and those before it */
 } dm_patch;
 
@@ -28,6 +29,9 @@ typedef struct dm_composite {
 } dm_composite;
 
 const dm_patch *dm_composite_patches(const dm_composite *composite);
+
+/* The part of PATCH, ROWS x COLS at (row, col) of the matrix, that is in it. */
+dm_patch dm_patch_at(const dm_patch *patch, int64_t row, int64_t col, int64_t rows, int64_t cols);
 
 /* Fills DATASET with source I. */
 void dm_composite_source(const dm_composite *composite, int64_t i, dm_dataset *dataset);

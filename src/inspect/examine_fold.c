@@ -32,7 +32,9 @@ static dm_status lay_line(dm_dataset *find) {
   int longer = 0;
   for (int i = 0; i < axes.count; i++) longer += axes.extent[i] != 1;
   if (longer > 1 || dm_dataset_is_empty(find)) return is_no_line(find);
-  if (find->composite || find->by_columns) return find->rows == 1 ? DM_OK : is_no_line(find);
+  if (find->genotypes || (find->by_columns && find->rows != 1)) return is_no_line(find);
+  find->by_columns = false; /* of one row it says nothing */
+  if (find->composite) return find->rows == 1 ? DM_OK : is_no_line(find);
   (void)dm_dataset_lay(find, &axes, 0);
   return DM_OK;
 }
@@ -50,19 +52,20 @@ static dm_status wrong_shape(const dm_dataset *find, int64_t rows, int64_t cols)
              : status;
 }
 
-/* A patch for each row or column. */
+/* One patch, or of a line that is made of parts one for each row. */
 static dm_status fold_whole(const dm_dataset *line, const dm_fold *fold, dm_composer *made) {
   const bool by_rows = fold->way == DM_FOLD_ROWS;
-  dm_status status = DM_OK;
-  dm_dataset column = *line;
-  const dm_axes axes = dm_dataset_axes(line);
-  if (!by_rows) (void)dm_dataset_lay(&column, &axes, axes.count);
-  for (int64_t i = 0; i < (by_rows ? fold->rows : fold->cols) && !status; i++) {
+  const dm_patch all = {.rows = fold->rows,
+                        .cols = fold->cols,
+                        .row_step = by_rows ? fold->cols : 1,
+                        .col_step = by_rows ? 1 : fold->rows,
+                        .folded = 1};
+  if (!line->composite) return dm_composer_add_part(made, line, &all);
+  for (int64_t i = 0; i < fold->rows; i++) {
     const dm_patch row = {.row = i, .rows = 1, .cols = fold->cols, .source_col = i * fold->cols};
-    const dm_patch col = {.col = i, .cols = 1, .rows = fold->rows, .source_row = i * fold->rows};
-    status = dm_composer_add_part(made, by_rows ? line : &column, by_rows ? &row : &col);
+    DM_TRY(dm_composer_add_part(made, line, &row));
   }
-  return status;
+  return DM_OK;
 }
 
 /* Each row of the triangle, and the same numbers as a column of the other one. */

@@ -211,6 +211,13 @@ static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transf
   return status;
 }
 
+/* About how many rows of REQUEST are in chunk (i, j) of OF and those before it. */
+static int64_t rows_before(const dm_read_request *request, const dm_rectangle *of, int64_t i,
+                           int64_t j) {
+  const int64_t done = request->folded ? j - of->col : i - of->row;
+  return request->part.rows * (done + 1) / (request->folded ? of->cols : of->rows);
+}
+
 dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer) {
   const dm_reader *reader = cache->reader;
   const dm_read_request *request = &transfer->request;
@@ -223,11 +230,13 @@ dm_status dm_chunk_cache_post(dm_chunk_cache *cache, dm_transfer *transfer) {
   dm_pool_unlock(cache->pool);
   for (int64_t i = of.row; i < of.row + of.rows; i++) {
     if (!dm_reader_chunk_has(reader, request, 0, i)) continue;
-    DM_TRY(dm_transfer_make_pages(transfer, cache->pool,
-                                  request->part.rows * (i + 1 - of.row) / of.rows)); /* about */
-    for (int64_t j = of.col; j < of.col + of.cols; j++)
-      if (dm_reader_chunk_has(reader, request, 1, j))
-        DM_TRY(want(cache, dm_reader_chunk_number(reader, i, j), transfer));
+    DM_TRY(dm_transfer_make_pages(transfer, cache->pool, rows_before(request, &of, i, of.col)));
+    for (int64_t j = of.col; j < of.col + of.cols; j++) {
+      if (!dm_reader_chunk_has(reader, request, 1, j)) continue;
+      if (request->folded)
+        DM_TRY(dm_transfer_make_pages(transfer, cache->pool, rows_before(request, &of, i, j)));
+      DM_TRY(want(cache, dm_reader_chunk_number(reader, i, j), transfer));
+    }
   }
   return DM_OK;
 }

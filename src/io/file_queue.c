@@ -144,15 +144,39 @@ static dm_status post_chunks(dm_transfer *transfer) {
 static dm_status file_queue_start(dm_file_queue *queue, const dm_transfer *what,
                                   dm_transfer **transfer);
 
-/* Fills REQUEST, to READER of the source of PATCH, for the part of TRANSFER that is in PATCH. VIEWS
- * has room for those of TRANSFER. */
+/* The requests that PATCH of READER's dataset takes: of a line without chunks one for each row or
+ * column that it is folded into. */
+static int64_t requests_of(const dm_reader *reader, const dm_patch *patch) {
+  if (!patch->folded || reader->chunks) return 1;
+  return patch->row_step < patch->col_step ? patch->cols : patch->rows;
+}
+
+/* Makes *part what request NUMBER of PATCH takes. */
+static void part_of_patch(const dm_reader *reader, const dm_patch *patch, int64_t number,
+                          dm_patch *part) {
+  *part = *patch;
+  if (!patch->folded || reader->chunks) return;
+  if (patch->row_step < patch->col_step)
+    *part = dm_patch_at(patch, patch->row, patch->col + number, patch->rows, 1);
+  else
+    *part = dm_patch_at(patch, patch->row + number, patch->col, 1, patch->cols);
+}
+
+/* Fills REQUEST, to READER of the source of WHICH, for the part of TRANSFER that request NUMBER of
+ * it takes. VIEWS has room for those of TRANSFER. */
 static dm_status request_of_patch(const dm_transfer *transfer, const dm_reader *reader,
-                                  const dm_patch *patch, dm_view *views, dm_read_request *request) {
+                                  const dm_patch *which, int64_t number, dm_view *views,
+                                  dm_read_request *request) {
+  dm_patch part;
+  const dm_patch *patch = &part;
+  part_of_patch(reader, which, number, &part);
   const dm_read_request *whole = &transfer->request;
   const dm_rectangle piece = {patch->row, patch->col, patch->rows, patch->cols};
   int64_t before = 0, row, col, count = 0;
   for (int64_t i = 0; i < whole->count; i++)
     count += dm_request_common(whole, i, &piece, &before, &views[count], &row, &col);
+  if (patch->folded)
+    return dm_request_of_fold(reader, patch, views, count, whole->conjugate, request);
   const dm_line rows = {patch->source_row, patch->row_step};
   const dm_line cols = {patch->source_col, patch->col_step};
   DM_TRY(dm_request_of(reader, rows, cols, views, count, whole->conjugate, request));
@@ -172,22 +196,24 @@ static dm_status post_part(dm_transfer *transfer, dm_reader *reader,
   return file_queue_start(transfer->queue, &what, &transfer->parts);
 }
 
-/* Patches FIRST to LAST of one source that have parts of a transfer: how many, and the views that
- * they have at most. */
+/* Patches FIRST to LAST of one source that have parts of a transfer: how many requests they take,
+ * and the views that these have at most. */
 typedef struct patches {
   int64_t source, first, last, count, views;
 } patches;
 
-/* Those from number FIRST on, which has SOURCE. */
-static patches patches_from(const dm_transfer *transfer, int64_t first, int64_t source) {
+/* Those from number FIRST on, which has SOURCE, that of READER. */
+static patches patches_from(const dm_transfer *transfer, const dm_reader *reader, int64_t first,
+                            int64_t source) {
   const dm_read_request *request = &transfer->request;
   patches all = {.source = source, .first = first, .last = first};
   dm_patch patch;
   for (int64_t i = first; dm_sources_next(transfer->reader, &request->part, &i, &patch); i++) {
     if (patch.source != source) break;
     all.last = i;
-    all.count++;
-    all.views += dm_min(request->count, patch.cols);
+    const int64_t count = requests_of(reader, &patch);
+    all.count += count;
+    all.views += count * dm_min(request->count, patch.cols);
   }
   return all;
 }
@@ -198,7 +224,7 @@ static dm_status post_each(dm_transfer *transfer, const patches *all, dm_reader 
   dm_patch patch;
   for (int64_t i = all->first; i <= all->last; i++) {
     dm_sources_next(transfer->reader, &transfer->request.part, &i, &patch);
-    DM_TRY(request_of_patch(transfer, reader, &patch, views, &request));
+    DM_TRY(request_of_patch(transfer, reader, &patch, 0, views, &request));
     DM_TRY(post_part(transfer, reader, &request));
   }
   return DM_OK;
@@ -214,8 +240,10 @@ static dm_status post_together(dm_transfer *transfer, const patches *all, dm_rea
   transfer->gathers = gather;
   for (int64_t i = all->first; i <= all->last; i++) {
     dm_sources_next(transfer->reader, &transfer->request.part, &i, &patch);
-    DM_TRY(request_of_patch(transfer, reader, &patch, dm_gather_views(gather), &request));
-    DM_TRY(dm_gather_add(gather, reader, &request));
+    for (int64_t n = 0; n < requests_of(reader, &patch); n++) {
+      DM_TRY(request_of_patch(transfer, reader, &patch, n, dm_gather_views(gather), &request));
+      DM_TRY(dm_gather_add(gather, reader, &request));
+    }
   }
   dm_gather_sort(gather);
   while (dm_gather_next(gather, reader, &request)) DM_TRY(post_part(transfer, reader, &request));
@@ -231,8 +259,8 @@ static dm_status post_parts(dm_transfer *transfer) {
   dm_sources_fill(transfer->reader, request);
   DM_TRY(dm_buffer_table(request->count, &views));
   for (int64_t i = 0; dm_sources_next(transfer->reader, &request->part, &i, &patch); i++) {
-    const patches all = patches_from(transfer, i, patch.source);
-    DM_TRY(dm_sources_reader(transfer->reader, all.source, &reader));
+    DM_TRY(dm_sources_reader(transfer->reader, patch.source, &reader));
+    const patches all = patches_from(transfer, reader, i, patch.source);
     const bool apart = all.count == 1 || reader->chunks || reader->empty;
     DM_TRY(apart ? post_each(transfer, &all, reader, views)
                  : post_together(transfer, &all, reader));

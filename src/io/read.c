@@ -304,6 +304,7 @@ static void center_values(const dm_reader *reader, const dm_centering *c, int64_
 static void interpret_line(const dm_reader *reader, const dm_read_request *request, dm_view into,
                            dm_view line, int64_t row, int64_t col, bool down) {
   const dm_dataset *d = &reader->dataset;
+  const int64_t apart = request->folded ? 1 : d->cols; /* what is from row to row of the lines */
   const bool exact = d->centering || (!d->meaning.packed && reader->as == d->meaning.type);
   const bool is_complex = dm_dtype_is_complex(line.dtype), turned = request->turned;
   const int64_t below = row - request->part.row, right = col - request->part.col;
@@ -311,8 +312,8 @@ static void interpret_line(const dm_reader *reader, const dm_read_request *reque
   const dm_view read = dm_view_row_major(values, is_complex ? DM_C128 : DM_F64, 1, line.cols);
   if (reader->missed)
     load_meaning(reader, line,
-                 dm_line_at(request->rows, row) * d->cols + dm_line_at(request->cols, col),
-                 down ? request->rows.step * d->cols : request->cols.step, values);
+                 dm_line_at(request->rows, row) * apart + dm_line_at(request->cols, col),
+                 down ? request->rows.step * apart : request->cols.step, values);
   else
     dm_load_wide(values, line.base, line.dtype, line.col_stride, line.cols);
   if (d->centering)

@@ -126,6 +126,13 @@ dm_rectangle dm_reader_chunks_of(const dm_reader *reader, const dm_read_request 
   const dm_rectangle *part = &request->part;
   dm_rectangle of = {0};
   if (part->rows == 0 || part->cols == 0) return of;
+  if (request->folded) {
+    of.rows = 1;
+    dm_side_chunks_of(dm_axes_side(axes, 1), dm_request_folded_at(request, 0, 0),
+                      dm_request_folded_at(request, part->rows - 1, part->cols - 1), &of.col,
+                      &of.cols);
+    return of;
+  }
   dm_side_chunks_of(dm_axes_side(axes, 0), dm_line_at(request->rows, part->row),
                     dm_line_at(request->rows, part->row + part->rows - 1), &of.row, &of.rows);
   dm_side_chunks_of(dm_axes_side(axes, 1), dm_line_at(request->cols, part->col),
@@ -145,10 +152,13 @@ static bool in_run(const dm_read_request *request, int side, const dm_stretch *r
 bool dm_reader_chunk_has(const dm_reader *reader, const dm_read_request *request, int side,
                          int64_t number) {
   const dm_side axes = dm_axes_side(&reader->chunks->axes, side);
-  int64_t from, count;
+  int64_t from, count, row = 0;
+  dm_rectangle found;
   dm_stretch run;
   for (int64_t i = 0; dm_side_run(axes, number, i, &run); i++)
-    if (in_run(request, side, &run, &from, &count)) return true;
+    if (!request->folded ? in_run(request, side, &run, &from, &count)
+                         : side == 0 || dm_request_folded_next(request, &run, &row, &found, &from))
+      return true;
   return false;
 }
 
@@ -289,8 +299,31 @@ static dm_view steps_of(dm_view view, int64_t row, int64_t rows, int64_t row_ste
   return part;
 }
 
+/* The same of a chunk of the only row of a folded request. */
+static int64_t spread_folded(const dm_reader *reader, const dm_read_request *request,
+                             int64_t number, void *data) {
+  const dm_dataset *d = &reader->dataset;
+  const dm_side right = dm_axes_side(&reader->chunks->axes, 1);
+  const dm_view whole = dm_view_row_major(data, d->dtype, 1, d->chunk_rows * d->chunk_cols);
+  int64_t copied = 0, place;
+  dm_rectangle found;
+  dm_stretch run;
+  for (int64_t i = 0; dm_side_run(right, number, i, &run); i++)
+    for (int64_t row = 0; dm_request_folded_next(request, &run, &row, &found, &place);) {
+      dm_view part = dm_view_sub(whole, 0, run.inside + place, 1, 1);
+      part.rows = found.rows;
+      part.cols = found.cols;
+      part.row_stride = request->rows.step;
+      part.col_stride = request->cols.step;
+      dm_reader_spread(reader, request, part, found.row, found.col);
+      copied += found.rows * found.cols;
+    }
+  return copied;
+}
+
 int64_t dm_reader_spread_chunk(const dm_reader *reader, const dm_read_request *request,
                                int64_t number, void *data) {
+  if (request->folded) return spread_folded(reader, request, number, data);
   const dm_dataset *d = &reader->dataset;
   const struct dm_chunks *c = reader->chunks;
   const dm_side down = dm_axes_side(&c->axes, 0), right = dm_axes_side(&c->axes, 1);

@@ -168,7 +168,7 @@ static bool has_usable_sources(const dm_dataset *d, dm_dtype dtype, int64_t leas
   for (int64_t i = 0; i < c->patches; i++) {
     dm_dataset source;
     dm_composite_source(c, patch[i].source, &source);
-    const bool steps = patch[i].row_step != 1 || patch[i].col_step != 1;
+    const bool steps = patch[i].row_step != 1 || patch[i].col_step != 1 || patch[i].folded;
     if (patch[i].cols != d->cols || steps || !is_usable(&source, dtype)) return false;
   }
   return true;

@@ -66,6 +66,7 @@ typedef struct dm_read_request {
   int64_t count;               /* of the views, or of the picks */
   bool conjugate;
   bool turned;      /* column-major file: PART and the lines are in the file's terms */
+  bool folded;      /* the dataset is one row, and both lines are along it (read_folded.c) */
   int64_t row, col; /* the matrix's, of the first element: parts of it may be in other datasets */
 } dm_read_request;
 
@@ -97,6 +98,23 @@ dm_status dm_reader_prepare_meaning(dm_reader *reader);
  * not fit. Its part may be empty. */
 dm_status dm_request_of(const dm_reader *reader, dm_line rows, dm_line cols, const dm_view *views,
                         int64_t count, bool conjugate, dm_read_request *request);
+
+/* The same for PATCH of READER's dataset, which is folded. Without chunks it has one line. */
+dm_status dm_request_of_fold(const dm_reader *reader, const dm_patch *patch, const dm_view *views,
+                             int64_t count, bool conjugate, dm_read_request *request);
+
+/* The place in the dataset's only row of element (row, col) of the part of a folded REQUEST. */
+static inline int64_t dm_request_folded_at(const dm_read_request *request, int64_t row,
+                                           int64_t col) {
+  return dm_line_at(request->rows, request->part.row + row) +
+         dm_line_at(request->cols, request->part.col + col);
+}
+
+/* The next rectangle of a folded REQUEST whose elements are in RUN of the dataset's only row, with
+ * rows from *row on of its part, which advances: *found in the request, *place of its first element
+ * in the run; false: none. */
+bool dm_request_folded_next(const dm_read_request *request, const dm_stretch *run, int64_t *row,
+                            dm_rectangle *found, int64_t *place);
 
 /* The part of view I of REQUEST inside PIECE, as *view, whose first element is (row, col) of the
  * request; false: none. *BEFORE is the number of rows or columns of the preceding views. */

@@ -95,15 +95,7 @@ bool dm_sources_next(const dm_reader *reader, const dm_rectangle *part, int64_t 
     const int64_t cols = dm_min(p->col + p->cols, right) - col;
     if (rows <= 0 || cols <= 0) continue;
     *index = i;
-    *patch = (dm_patch){.row = row,
-                        .col = col,
-                        .rows = rows,
-                        .cols = cols,
-                        .source = p->source,
-                        .source_row = p->source_row + (row - p->row) * p->row_step,
-                        .source_col = p->source_col + (col - p->col) * p->col_step,
-                        .row_step = p->row_step,
-                        .col_step = p->col_step};
+    *patch = dm_patch_at(p, row, col, rows, cols);
     return true;
   }
   return false;

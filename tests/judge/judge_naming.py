@@ -131,6 +131,37 @@ def names_of_c(folder, damier):
         expect(np.allclose(got, want if other else want @ want), f"wrong product, {names}")
 
 
+def folded_lines(folder, damier, rng):
+    """Lines in chunks that end anywhere in a row: centered, with missing numbers, on many ranks, of many rows."""
+    rows, cols = int(rng.integers(3, 90)), int(rng.integers(2, 40))
+    x = rng.standard_normal((rows, cols))
+    chunk = int(rng.integers(1, x.size + 1))
+    with h5py.File(folder / "f3.h5", "w") as file:
+        for name, data in (("r", x), ("c", x.T)):
+            file.create_dataset(name, data=data.ravel(), chunks=(chunk,))
+        holes = np.where(rng.random(x.shape) < 0.2, np.nan, x)
+        file.create_dataset("h", data=holes.ravel(), chunks=(chunk,))
+        file.create_dataset("hc", data=holes.T.ravel(), chunks=(chunk,))
+        many = rng.integers(-9, 9, (1 << 20) + 5).astype("i1")
+        file.create_dataset("many", data=many, chunks=(65536,))
+        file.create_dataset("side", data=x.reshape(-1, 1), chunks=(min(5, x.size), 1))
+    for name, way in (("r", ""), ("c", ",columns"), ("side", "")):
+        shape, ranks = f"{rows}x{cols}{way}", int(rng.integers(1, 6))
+        right(folder, damier, f"f3.h5:/{name}", x, "--shape-a", shape, ranks=ranks, tolerance=1e-9)
+        run(damier, ranks, "cov", f"{folder}/f3.h5:/{name}", "--shape-a", shape, "-o", folder / "c.h5", "-q", "--force")
+        with h5py.File(folder / "c.h5") as file:
+            expect(np.allclose(file["c"][()], np.cov(x.T)), f"wrong covariance of {name}")
+    for name, way in (("h", ""), ("hc", ",columns")):
+        run(damier, 2, "gram", f"{folder}/f3.h5:/{name}", "--shape-a", f"{rows}x{cols}{way}", "--missing", "zero", "-o",
+            folder / "c.h5", "-q", "--force")
+        filled = np.nan_to_num(holes)
+        with h5py.File(folder / "c.h5") as file:
+            expect(np.allclose(file["c"][()], filled.T @ filled), f"wrong product of {name}, with missing numbers")
+    run(damier, 1, "gram", f"{folder}/f3.h5:/many", "--shape-a", f"{many.size}x1", "-o", folder / "c.h5", "-q", "--force")
+    with h5py.File(folder / "c.h5") as file:
+        expect(int(file["c"][0, 0]) == int((many.astype("i8") ** 2).sum()), "wrong product of many short rows")
+
+
 def lines(folder, damier, seed):
     """Flat matrices and packed triangles."""
     rng = np.random.default_rng(seed)
@@ -141,10 +172,9 @@ def lines(folder, damier, seed):
     near = 1e-4 if kind == "<f4" else 1e-9
     for layout in LAYOUTS:
         with h5py.File(folder / "f.h5", "w") as file:
-            file.create_dataset("r", data=x.ravel(), **layout)
-            file.create_dataset("c", data=x.T.ravel(), **layout)
-            file.create_dataset("l", data=s[np.tril_indices(n)], **layout)
-            file.create_dataset("u", data=s[np.triu_indices(n)], **layout)
+            for name, data in (("r", x.ravel()), ("c", x.T.ravel()), ("l", s[np.tril_indices(n)]), ("u", s[np.triu_indices(n)])):
+                chunk = {"chunks": (min(layout["chunks"][0], data.size),)} if layout else {}
+                file.create_dataset(name, data=data, **{**layout, **chunk})
             file["n"] = x.reshape(-1, 1)
         ranks = int(rng.integers(1, 4))
         shape = f"{rows}x{cols}"
@@ -158,6 +188,7 @@ def lines(folder, damier, seed):
             f"{shape},columns", "--op-b", "t", "-o", folder / "c.h5", "-q", "--force")
         with h5py.File(folder / "c.h5") as file:
             expect(np.allclose(file["c"][()], x.astype("f8") @ x.T.astype("f8"), near, near * 50), "wrong product of two lines")
+    folded_lines(folder, damier, rng)
     refused(folder, damier, "f.h5:/r", f"{rows + 1} x {cols} are", "--shape-a", f"{rows + 1}x{cols}")
     refused(folder, damier, "f.h5:/l", "cannot be combined", "--shape-a", f"{n}x{n}", "--packed-a", "lower", code=2)
     with h5py.File(folder / "f.h5", "w") as file:
