@@ -1,10 +1,11 @@
 """Jobs that succeed, or are stopped by time limits; plans and scaling series."""
 import json
+import re
 import shutil
 import threading
 import time
 
-from nodes import (JOB, RATE, Ended, check, done, log_of, on, right, shared, show, start, submit)
+from nodes import (JOB, RATE, ROOT, Ended, check, done, log_of, on, right, shared, show, start, submit, wait_for)
 
 
 def starts():
@@ -96,3 +97,37 @@ def planning():
     lines = (shared / "scaling.jsonl").read_text().splitlines() if end.get("ExitCode") == "0:0" else []
     found = [(r["machine"]["ranks"], r["problem"]["m"]) for r in map(json.loads, lines)]
     check(found == [(1, 512), (2, 512), (1, 512), (2, 645)], "strong and weak scaling", (end, log_of(job)))
+
+
+def array_of(page, tasks, **more):
+    """Runs the job script of a how-to page as an array of TASKS, small enough for these nodes; the output of each task."""
+    script = re.search(r"^```bash\n(.*?)^```$", (ROOT / "docs/howto" / page).read_text(), re.M | re.S)[1]
+    (shared / "array.sh").write_text(script)
+    job = submit(f"--array={tasks}", "--cpus-per-task=1", "--mem=400M", "--output=array-%A_%a.log", "array.sh", **more)
+    wait_for(lambda: not on("head", "squeue", "--noheader", "-j", job).text.strip(), 150)
+    ends = re.findall(r"ExitCode=(\S+)", on("head", "scontrol", "show", "job", job).text)
+    logs = {path.name.split("_")[1][:-4]: path.read_text() for path in shared.glob(f"array-{job}_*.log")}
+    check(len(ends) == len(logs) and set(ends) == {"0:0"}, f"all {len(ends)} tasks of the array of {page}", (ends, logs))
+    return logs
+
+
+def arrays():
+    """The arrays of the pages: a part of a list for each task, also numbered from 1, and a product for each task."""
+    for name in ("in", "out"):
+        (shared / name).mkdir()
+    names = [f"in/A_{i:03}.h5" for i in range(5)] + ["B.h5"]
+    for seed, name in enumerate(names):
+        end = on("n1", "damier", "generate", f"{name}:/a", "--size", "200", "--seed", str(seed), "-q")
+        check(end.code == 0, name, end)
+    (shared / "jobs.txt").write_text("".join(f"multiply {name} B.h5 -o L{i}.h5\n" for i, name in enumerate(names[:5])))
+    for tasks in ("0-2", "1-3"):
+        logs = array_of("job_lists.md", tasks)
+        ran = sorted(int(count) for log in logs.values() for count in re.findall(r"run jobs=(\d+) done=\1", log))
+        check(ran == [1, 2, 2] and all(right(f"L{i}.h5", name[:-3], "B") for i, name in enumerate(names[:5])),
+              f"tasks {tasks} share five products", logs)
+        for i in range(5):
+            (shared / f"L{i}.h5").unlink()
+    array_of("job_arrays.md", "0-4%2")
+    records = [json.loads((shared / f"out/record_{i:03}.json").read_text()) for i in range(5)]
+    check(all(right(f"out/C_{i:03}.h5", names[i][:-3], "B") for i in range(5)) and len(records) == 5,
+          "a product and a record of each task")

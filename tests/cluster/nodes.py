@@ -8,8 +8,9 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 CLUSTER = str(HERE / "cluster")
-JOB = str(HERE.parent.parent / "slurm" / "multiply.sbatch")
+JOB = str(ROOT / "slurm" / "multiply.sbatch")
 shared = pathlib.Path(subprocess.run([CLUSTER, "shared"], capture_output=True, text=True).stdout.strip())
 RATE = 200 # Mbit/s of every link
 failures = []
@@ -138,13 +139,14 @@ def log_of(job):
     return path.read_text() if path.exists() else ""
 
 
-def right(name, of="A"):
-    """NumPy's verdict."""
+def right(name, of="A", by=None):
+    """NumPy's verdict on C = A·B, or A·A."""
     import h5py
     import numpy
     try:
-        a, c = h5py.File(shared / f"{of}.h5")["a"][:], h5py.File(shared / name)["c"][:]
+        a, b = (h5py.File(shared / f"{factor}.h5")["a"][:] for factor in (of, by or of))
+        c = h5py.File(shared / name)["c"][:]
     except OSError as problem:
         print(f"    {problem}")
         return False
-    return bool(numpy.abs(c - a @ a).max() <= 1e-4 * numpy.abs(a @ a).max())
+    return bool(numpy.abs(c - a @ b).max() <= 1e-4 * numpy.abs(a @ b).max())

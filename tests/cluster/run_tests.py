@@ -45,7 +45,7 @@ def main():
         prepare(options.damier)
         limited = job_cases.TimeLimit()
         for part in (first_case.jobs, job_cases.starts, fault_cases.wrong_launches, job_cases.slow_links, job_cases.planning,
-                     fault_cases.faults, limited.judge, fault_cases.link_down, fault_cases.slurmd_killed):
+                     job_cases.arrays, fault_cases.faults, limited.judge, fault_cases.link_down, fault_cases.slurmd_killed):
             if options.only and part.__name__ != options.only:
                 continue
             began = time.monotonic()
