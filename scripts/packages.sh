@@ -25,7 +25,7 @@ simulation_packages=(libsimgrid-dev)
 if (source /etc/os-release && [[ $ID-${VERSION_ID%.*} =~ ^(debian-1[3-9]|ubuntu-(2[4-9]|3.))$ ]]) 2>/dev/null; then
   build_packages+=(libblosc2-dev) # not in earlier ones
 fi
-if (source /etc/os-release && [ "$ID" = debian ]) 2>/dev/null; then long_packages+=(python3-torch); fi
+if (source /etc/os-release && [ "$ID" = debian ]) 2>/dev/null; then long_packages+=(python3-torch snakemake); fi
 if has nvcc; then build_packages+=(g++); fi # the host compiler of nvcc
 if ! { has mpicc && has mpirun; }; then build_packages+=(openmpi-bin libopenmpi-dev); fi
 # Debian's mpi4py depends on Open MPI, which must not replace another mpirun.
