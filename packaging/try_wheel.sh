@@ -6,7 +6,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-wheel=$(echo build/packages/damier-*-py3-*.whl)
+wheel=$(echo build/packages/damier-*-py3-*"_$(uname -m).whl")
 [ -f "$wheel" ] || die "there is not one wheel in build/packages: packaging/wheel.sh makes it"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

