@@ -358,8 +358,8 @@ DAMIER_API void damier_on_progress(damier_context *context,
  * or must not be used.
  * @param context of this rank
  * @param a op(A) is m x k
- * @param b op(B) is k x n; of the same type as A, unless the option "type" states the type that
- *   both are rounded to
+ * @param b op(B) is k x n. If its type is not that of A both are converted to the narrowest that
+ *   holds them, or to that of the option "type"; in GPU memory the types must be equal
  * @param c m x n; the destination
  * @param error filled; may be NULL
  * @return a damier_code */

@@ -16,7 +16,7 @@ SKIPPED = 77
 def run(*words, folder, **more):
     plain = {name: value for name, value in environment().items() if name not in ("LD_PRELOAD", "R_LIBS")}
     return subprocess.run([str(word) for word in words], cwd=folder, env={**plain, "LC_ALL": "C.UTF-8", **more}, capture_output=True,
-                          text=True, timeout=550, check=False)
+                          text=True, timeout=1100, check=False)
 
 
 def check_configure(folder):
@@ -57,7 +57,7 @@ def check_page(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--damier", type=pathlib.Path, required=True)
-    library = parser.parse_args().damier.parent
+    library = parser.parse_args().damier.resolve().parent
     check_version()
     if not shutil.which("R"):
         return SKIPPED
