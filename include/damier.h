@@ -98,7 +98,16 @@ typedef enum damier_type {
   DAMIER_C64,  /**< two f32: real, imaginary */
   DAMIER_C128, /**< two f64: real, imaginary */
   DAMIER_I8,   /**< int8_t; C is i32 */
-  DAMIER_I32,  /**< int32_t, only for C */
+  DAMIER_I32,  /**< int32_t: C; A and B where the type is stated, or C is exact */
+
+  /* A and B of an exact C of integers, in the host memory of one process. */
+  DAMIER_I16 = 16, /**< int16_t */
+  DAMIER_I64,      /**< int64_t; also C: products and sums are exact, or refused */
+  DAMIER_U8,       /**< uint8_t */
+  DAMIER_U16,      /**< uint16_t */
+  DAMIER_U32,      /**< uint32_t */
+  DAMIER_U64,      /**< uint64_t */
+  DAMIER_BOOL      /**< one byte; anything but 0 is 1 */
 } damier_type;
 
 /** Where the elements of a matrix are. */

@@ -97,6 +97,7 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     files ``a`` and ``b`` may have different types, as NumPy's may; ``strict_types=True`` refuses that.
 
     Without ``out`` the result has the type of ``a`` (or ``type``), except float32 for 16-bit types and int32 for int8; ``type_c`` selects another type.
+    ``type="i64"`` and ``"i32"`` multiply whole numbers exactly, and refuse those whose sums might not fit.
 
     With ``comm``, a communicator of mpi4py, each rank passes its own consecutive rows, and gets those of the result
     that belong to its rows of ``a`` (with ``op_a`` an even share); :class:`OnOne`, :class:`Replicated` and

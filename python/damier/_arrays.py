@@ -65,15 +65,19 @@ def _view(array: Any, name: str) -> tuple[View, str | None]:
     return made.view(np.ndarray), None
 
 
-def _check_type(dtype: np.dtype[Any], stated: str | None, name: str) -> str:
+def _check_type(dtype: np.dtype[Any], stated: str | None, name: str, writable: bool) -> str:
     found = type_of(dtype)
     if stated is None:
         if found:
             return found
+        if writable and dtype.str[1:] == "i8":
+            return "i64"
         known = ", ".join(str(np.dtype(kind)) for kind in TYPE_OF_DTYPE)
         raise UsageError(f"{name} has elements of {dtype}; supported: {known} and bfloat16",
                          hint="table.select_dtypes('number').to_numpy('f8', na_value=numpy.nan) of pandas has the columns of numbers"
                          if dtype == object else "convert a copy with astype()")
+    if stated == "i64" and dtype.str[1:] == "i8":
+        return stated
     if stated not in DTYPE_OF_TYPE or np.dtype(DTYPE_OF_TYPE[stated]).itemsize != dtype.itemsize:
         raise UsageError(f"elements of {dtype} cannot be read as type {stated}")
     return stated
@@ -167,7 +171,7 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
     if reading is not None and (type_ or of_dlpack) is None and not isinstance(view, DeviceArray) and is_whole(view.dtype, reading.kept):
         check_exact(view, "f64", name)
         whole = view.dtype.name
-    kind = "f64" if whole else _check_type(view.dtype, type_ or of_dlpack, name)
+    kind = "f64" if whole else _check_type(view.dtype, type_ or of_dlpack, name, writable)
     if isinstance(view, DeviceArray):
         return _in_gpu_memory(array, view, name, kind)
     below = _below_each_other(view)

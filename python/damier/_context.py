@@ -25,7 +25,7 @@ from ._labels import is_labelled, labelled
 from ._lines import of_lines
 from ._matrices import Entries, Matrix, OnOne, Operand, PartedOperand, Rows, Stated, empty, shown
 from ._meaning import check_meaning
-from ._numbers import EXACT, common_type, is_whole_type
+from ._numbers import EXACT, common_type, is_whole_type, name_of_whole
 from ._options import DTYPE_OF_TYPE, is_zero, text_of, texts, type_name
 from ._progress import Progress
 from ._record import Record
@@ -398,6 +398,8 @@ class Context(Handle):
         self._agree([operand])
         if operand.whole and self._same_types and self._type is None and product == "gram":
             raise UsageError(f"x is {operand.whole}", hint="convert it with astype(), or state the type, type=")
+        if product == "gram" and not self._changes:
+            self._state_whole([operand])
         of_file = isinstance(operand, StoredOperand) and product == "gram" and self._type is None
         self._common = common_type([str(operand.type)]) if of_file and is_whole_type(str(operand.type), True) else None
         if self._reduces or _is_named(out):
@@ -556,13 +558,19 @@ class Context(Handle):
         self._check_types(ab)
         return shape
 
+    def _state_whole(self, ab: list[Operand]) -> None:
+        """The type that the options state, of whole numbers: those of exact products stay what they are."""
+        stated = None if self._type is None else type_name(self._type)
+        for o in ab:
+            if o.whole and stated in ("i32", "i64"):
+                o.type, o.exact = name_of_whole(o.whole), True
+            elif o.whole and stated in EXACT:
+                o.type, o.rounds = stated, self._rounds
+
     def _check_types(self, ab: list[Operand]) -> None:
         """Numbers of two types, and whole numbers, become what NumPy multiplies them as: the latter here, others in the library."""
         self._common = None
-        stated = None if self._type is None else type_name(self._type)
-        for o in ab:
-            if o.whole and stated in EXACT:
-                o.type, o.rounds = stated, self._rounds
+        self._state_whole(ab)
         alike = ab[0].type == ab[1].type and not (ab[0].whole or ab[1].whole)
         whole = [o for o in ab if o.whole or is_whole_type(str(o.type), alike)]
         differ = ab[0].type != ab[1].type
@@ -598,6 +606,8 @@ class Context(Handle):
             if failed is not None:  # perhaps only on this rank
                 out, problem = OnOne(None), told(failed, self.rank)
         result = self._in_memory(out, "out", writable=True)
+        if result.type == "i64" and (self._type is None or type_name(self._type) != "i64"):
+            result.stated.problem = UsageError("out has elements of int64", hint='type="i64" multiplies whole numbers exactly; others take float64')
         operands = [result]
         if c is not None:
             operands.append(self._in_memory(c, "c", reading=self._old_reading(ab)))
@@ -695,9 +705,7 @@ class Context(Handle):
             if self._type is not None:
                 raise UsageError(f"covariances and correlations are no whole numbers in {type_}", hint='type="f64" computes them in f64')
             return "f64"
-        if type_ not in lib.TYPES and self._type is not None:
-            raise UsageError(f"{type_} is the type of results in files, of matrices in files", hint='damier.multiply writes one; type="f64" is exact up to 2^53')
-        if type_ not in lib.TYPES:
+        if type_ not in (*lib.TYPES, "i64"):
             raise UsageError(f"{type_} matrices need type= to be multiplied", hint='type="f64" converts them')
         return {"f16": "f32", "bf16": "f32", "i8": "i32"}.get(type_, type_)
 

@@ -9,10 +9,16 @@ SONAME = "libdamier.so.0"
 VERSION = (0, 3)  # interface 0 may change with the minor version
 
 TYPES = ("f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32")  # in the order of damier_type
+WHOLE_TYPES = ("i16", "i64", "u8", "u16", "u32", "u64", "bool")  # the same, from 16 on: those of exact products of integers
 IN_FILE, BY_ROWS, ON_ONE, BLOCK_CYCLIC, REPLICATED, KEPT = range(6)  # damier_division
 HOST_MEMORY, GPU_MEMORY = range(2)  # damier_memory
 ALONE = -1  # for damier_open_f
 LEGACY = 1  # CUDA's default stream, which DLPack and the CUDA array interface number alike
+
+
+def code_of(type_: str) -> int:
+    """The number of TYPE_ in damier_type."""
+    return TYPES.index(type_) if type_ in TYPES else 16 + WHOLE_TYPES.index(type_)
 
 
 class CError(ctypes.Structure):

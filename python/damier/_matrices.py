@@ -162,6 +162,7 @@ class Operand:
         self.reading = reading
         self.whole = ""  # NumPy's type of whole numbers that become TYPE, ...
         self.rounds = False  # ... also where it does not hold them exactly
+        self.exact = False  # the library multiplies them as they are
         self.matrix = given if isinstance(given, Matrix) else Rows(given)
         self.view: View | None = None
         self.copy: HostCopy | Copy | None = None  # VIEW is of it, not the caller's memory
@@ -239,7 +240,7 @@ class Operand:
     def to_c(self, copy: bool = False) -> tuple[lib.CMatrix, View | None]:
         """The structure for the library, and the array whose memory it uses: the caller's or, if its strides are not
         supported or COPY is set, a copy."""
-        c = lib.CMatrix(division=self.matrix.division, type=lib.TYPES.index(str(self.type)), rows=self.rows,
+        c = lib.CMatrix(division=self.matrix.division, type=lib.code_of(str(self.type)), rows=self.rows,
                         cols=self.cols, row_stride=1, col_stride=1)
         self.matrix.fill(c)
         view = self.view
@@ -251,7 +252,11 @@ class Operand:
             c.data, c.memory, c.stream = view.pointer, lib.GPU_MEMORY, view.stream
             c.row_stride, c.col_stride = view.strides() or (0, 0)  # as_matrix() takes no others
             return c, view
-        memory, strides = plain(converted(view, str(self.type), self.name, self.rounds) if self.whole else np.array(view) if copy else view)
+        if self.whole and not self.exact:
+            view = converted(view, str(self.type), self.name, self.rounds)
+        elif copy:
+            view = np.array(view)
+        memory, strides = plain(view)
         c.data = memory.ctypes.data
         c.row_stride, c.col_stride = strides
         return c, memory
@@ -270,7 +275,7 @@ class PartedOperand(Operand):
         self.view = self.start = self.type = self.copy = None
         self.rows = self.cols = 0
         self.writable = writable
-        self.reading, self.whole, self.rounds = reading, "", False
+        self.reading, self.whole, self.rounds, self.exact = reading, "", False, False
         self.parts = [Operand(Rows(array, type=given.type), f"{name}[{i}]", 0, 1, writable, reading)
                       for i, array in enumerate(given.array)]
         self.on_gpus = any(part.stated.on_gpu for part in self.parts)
@@ -316,6 +321,6 @@ def empty(shape: tuple[int, int], type_: str) -> Array:
                              hint="type_c=\"f32\", or out=, or install ml_dtypes") from None
         return np.empty(shape, ml_dtypes.bfloat16)
     try:
-        return np.empty(shape, DTYPE_OF_TYPE[type_])
+        return np.empty(shape, "i8" if type_ == "i64" else DTYPE_OF_TYPE[type_])
     except (MemoryError, ValueError):  # ValueError: the size overflows 63 bits
         raise FitError(f"no memory for a result of {shown(shape)} {type_}") from None

@@ -28,12 +28,22 @@ def is_whole(dtype: np.dtype[Any], kept: tuple[str, ...]) -> bool:
 
 
 # What the library names so in files, besides the types that it multiplies.
-_OF_FILES = {"i16": "i2", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "?"}
+OF_FILES = {"i16": "i2", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "?"}
+
+
+def name_of_whole(kind: str) -> str:
+    """What the library calls whole numbers of KIND, NumPy's name.
+
+    >>> name_of_whole("uint16"), name_of_whole("int8"), name_of_whole("bool")
+    ('u16', 'i8', 'bool')
+    """
+    found = np.dtype(kind)
+    return next((name for name, one in OF_FILES.items() if np.dtype(one) == found), None) or str(type_of(found))
 
 
 def is_whole_type(type_: str, alike: bool) -> bool:
     """Whether TYPE_, of damier, is of whole numbers that become others; ALIKE: the other operand has the same type."""
-    return type_ in _OF_FILES or type_ == "i32" or (type_ == "i8" and not alike)
+    return type_ in OF_FILES or type_ == "i32" or (type_ == "i8" and not alike)
 
 
 def check_exact(array: NDArray[Any], type_: str, name: str) -> None:
@@ -52,7 +62,7 @@ def common_type(types: list[str]) -> str:
     """The type in which NumPy multiplies elements of TYPES, its names or those of damier; of whole numbers f64."""
     if "bf16" in types:  # which NumPy lacks, and f32 holds
         types = ["f32" if one == "bf16" else one for one in types]
-    found = np.result_type(*[np.dtype(DTYPE_OF_TYPE.get(one, _OF_FILES.get(one, one))) for one in types])
+    found = np.result_type(*[np.dtype(DTYPE_OF_TYPE.get(one, OF_FILES.get(one, one))) for one in types])
     return "f64" if found.kind in "biu" else type_of(found) or str(found)
 
 

@@ -33,7 +33,8 @@ def type_name(value: Any) -> str:
     if isinstance(value, str) and value in DTYPE_OF_TYPE:
         return value
     try:
-        name = type_of(np.dtype(value))
+        found = np.dtype(value)
+        name = "i64" if found == np.int64 else type_of(found)
     except TypeError:
         name = None
     return name or str(value)  # the library knows synonyms and rejects the rest

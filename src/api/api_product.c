@@ -110,11 +110,66 @@ static dm_status api_product_settle(dm_api_product *p) {
   return dm_option_take(dm_option_find("output"), p->c->file, s);
 }
 
-/* C in memory has a type; in a file its type is an option. */
+/* M, if it is in host memory, all on rank 0, which this is; else base NULL. */
+static dm_view whole_of(const damier_matrix *m) {
+  const bool whole = m->division == DAMIER_ON_ONE    ? m->rank == 0
+                     : m->division == DAMIER_BY_ROWS ? m->own_rows == m->rows
+                                                     : m->grid_rows == 1 && m->grid_cols == 1;
+  if (is_file(m) || is_kept_only(m) || m->memory != DAMIER_HOST_MEMORY || !whole)
+    return (dm_view){0};
+  return (dm_view){.base = m->data,
+                   .dtype = (dm_dtype)m->type,
+                   .space = DM_HOST,
+                   .rows = m->rows,
+                   .cols = m->cols,
+                   .row_stride = m->row_stride,
+                   .col_stride = m->col_stride};
+}
+
+/* C in memory has a type; in a file its type is an option. One of integers is exact, as if the
+ * option "type" had stated it. */
 static dm_equation equation_of(const dm_api_product *p) {
   dm_equation equation = dm_request_equation_of(&p->settings, &p->files.a, &p->files.b);
-  if (!is_file(p->c) && !is_kept_only(p->c)) equation.type_c = (dm_dtype)p->c->type;
+  if (is_file(p->c) || is_kept_only(p->c)) return equation;
+  equation.type_c = (dm_dtype)p->c->type;
+  const bool short_sums = p->files.a.dtype == DM_I8 && p->files.b.dtype == DM_I8;
+  if (p->c->type == DAMIER_I64 || (p->c->type == DAMIER_I32 && !short_sums)) {
+    if (!dm_given(&p->settings, "type")) equation.type = DM_F64;
+  }
   return equation;
+}
+
+static bool is_seen(const dm_api_product *p, const damier_matrix *m) {
+  const dm_run *run = &p->context->run;
+  return is_file(m) || m->rows == 0 || m->cols == 0 ||
+         (whole_of(m).base && (run->ranks == 1 || dm_comm_is_one_process(run->world)));
+}
+
+/* Types that only exact products of integers have, which are not WHOLE. */
+static dm_status check_types(const dm_api_product *p, bool whole) {
+  const damier_matrix *const all[3] = {p->a, p->b, p->files.has_c ? &p->old : NULL};
+  static const char *const names[3] = {"A", "B", "the old C"};
+  for (int x = 0; x < 3 && !whole; x++) {
+    if (!all[x] || is_file(all[x])) continue;
+    const dm_dtype type = (dm_dtype)all[x]->type;
+    if (type > DM_DTYPE_COUNT)
+      return dm_hint(dm_fail(DM_E_USAGE, "%s in memory is %s", names[x], dm_dtype_name(type)),
+                     "a C of type i64 or i32 takes integers; f64 holds those up to 2^53");
+  }
+  return DM_OK;
+}
+
+/* An exact C of integers is one of factors that are read, and is written, like files. */
+static dm_status api_product_check_whole(const dm_api_product *p, const dm_problem *problem) {
+  const damier_matrix *const all[3] = {p->a, p->b, p->c};
+  DM_TRY(check_types(p, dm_problem_is_whole(problem)));
+  for (int x = 0; x < 3 && dm_problem_is_whole(problem); x++)
+    if (!is_kept_only(all[x]) && !is_seen(p, all[x]))
+      return dm_hint(
+          dm_fail(DM_E_USAGE, "%s is not in the host memory of one process, as products to %s need",
+                  dm_matrix_name(x), dm_dtype_name(problem->c)),
+          "matrices in files are multiplied on many ranks; type f64 is exact up to 2^53");
+  return DM_OK;
 }
 
 static dm_status api_product_check_shape(const dm_api_product *p, const dm_problem *problem) {
@@ -151,6 +206,7 @@ static dm_status api_product_arrange(dm_api_product *p) {
 
 /* X is inspected. */
 static dm_status describe_components(dm_api_product *p) {
+  DM_TRY(check_types(p, false));
   return dm_request_settle_components(&p->settings, &p->context->run.log, is_file(p->c), &p->files);
 }
 
@@ -172,10 +228,7 @@ static dm_status describe_all(dm_api_product *p) {
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
                                     &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
-  if (dm_problem_is_whole(&problem) && !(is_file(p->a) && is_file(p->b) && is_file(p->c)))
-    return dm_hint(dm_fail(DM_E_USAGE, "integers in memory are not multiplied to %s",
-                           dm_dtype_name(problem.c)),
-                   "matrices in files are, with C in a file; type f64 is exact up to 2^53");
+  DM_TRY(api_product_check_whole(p, &problem));
   dm_request_tell_types(&p->settings, &p->context->run.log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
   DM_TRY(api_product_check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
@@ -247,22 +300,6 @@ _Static_assert(DAMIER_BY_ROWS == (int)DM_BY_ROWS && DAMIER_ON_ONE == (int)DM_ON_
                    DAMIER_BLOCK_CYCLIC == (int)DM_BLOCK_CYCLIC &&
                    DAMIER_REPLICATED == (int)DM_REPLICATED,
                "the divisions of damier.h are those of layout/distributed.h");
-
-/* M, if it is in host memory, all on rank 0, which this is; else base NULL. */
-static dm_view whole_of(const damier_matrix *m) {
-  const bool whole = m->division == DAMIER_ON_ONE    ? m->rank == 0
-                     : m->division == DAMIER_BY_ROWS ? m->own_rows == m->rows
-                                                     : m->grid_rows == 1 && m->grid_cols == 1;
-  if (is_file(m) || is_kept_only(m) || m->memory != DAMIER_HOST_MEMORY || !whole)
-    return (dm_view){0};
-  return (dm_view){.base = m->data,
-                   .dtype = (dm_dtype)m->type,
-                   .space = DM_HOST,
-                   .rows = m->rows,
-                   .cols = m->cols,
-                   .row_stride = m->row_stride,
-                   .col_stride = m->col_stride};
-}
 
 /* Collective: the ranks of one process see what rank 0 has. */
 static dm_status see_whole(dm_api_product *p) {

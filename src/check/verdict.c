@@ -213,7 +213,10 @@ static dm_status unchecked(const dm_verdict *verdict, const char *what) {
 
 dm_status dm_verdict_status(const dm_verdict *verdict, const char *what, bool allowed) {
   dm_status status = DM_OK;
-  if (!verdict->pass)
+  if (!verdict->pass && verdict->exact)
+    status = dm_fail(DM_E_VERIFY, "%s failed its verification: %s %lld is not that of the product",
+                     what, verdict->of_columns ? "column" : "row", (long long)verdict->worst_row);
+  else if (!verdict->pass)
     status = dm_fail(
         DM_E_VERIFY, "%s failed its verification: %s %lld is off by %.3g times the bound", what,
         verdict->of_columns ? "column" : "row", (long long)verdict->worst_row, verdict->residual);

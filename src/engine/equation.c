@@ -43,8 +43,9 @@ dm_status dm_types_of(dm_dtype input, const dm_equation *equation, dm_problem *p
   return DM_OK;
 }
 
-/* Checks that values FROM a file, if integers, can be converted to TYPE without rounding. */
-static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rounds) {
+/* Checks that values FROM a file, if integers, can be converted to TYPE without rounding. ALL: the
+ * other factor has integers, too. */
+static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rounds, bool all) {
   const dm_dtype from = dm_dataset_type(input);
   char name[DM_NAME];
   if (!dm_dtype_is_integer(from) || dm_dtype_holds(type, from)) return DM_OK;
@@ -56,7 +57,8 @@ static dm_status check_rounding(const dm_dataset *input, dm_dtype type, bool rou
   if (!dm_dtype_is_complex(type) && dm_dtype_holds(DM_F64, from))
     return dm_hint(status, "--type f64 holds every %s exactly; --allow-rounding rounds them",
                    dm_dtype_name(from));
-  return dm_hint(status, "--allow-rounding rounds them");
+  return dm_hint(status, "%s--allow-rounding rounds them",
+                 all ? "--type i64 multiplies integers exactly; " : "");
 }
 
 /* NaN is no integer. */
@@ -125,7 +127,8 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_e
     const dm_standard *s = &equation->standard[i];
     const bool whole = equation->type_c == DM_I32 || equation->type_c == DM_I64;
     if (s->center == DM_NO_LINES && s->scale == DM_NO_LINES)
-      DM_TRY(check_rounding(inputs[i], type, equation->rounds || whole)); /* what is read tells */
+      DM_TRY(check_rounding(inputs[i], type, equation->rounds || whole, /* what is read tells */
+                            dm_dtype_is_integer(types[!i])));
   }
   return DM_OK;
 }
@@ -267,7 +270,7 @@ static dm_status check_old_c(const dm_dataset *c, bool rounds, const dm_problem 
   if (problem->work == DM_I8 && !dm_dtype_is_integer(type))
     return dm_fail(DM_E_USAGE, "the old C is %s; products of i8 need i32", dm_dtype_name(type));
   DM_TRY(equation_check_missing(c, dm_dtype_widest(problem->work)));
-  return check_rounding(c, dm_dtype_widest(problem->work), rounds);
+  return check_rounding(c, dm_dtype_widest(problem->work), rounds, false);
 }
 
 /* Bytes of an unpacked chunk; 0: there are none. */

@@ -120,7 +120,9 @@ static dm_status components_group_find(const dm_settings *s, dm_location *at, dm
   }
   return dm_hint(
       dm_fail(DM_E_USAGE, "verify needs A, B and C, or C alone, or X and its components"),
-      "%s has none of damier pca or svd", at->file);
+      "%s has none of damier pca or svd; if C is X^H X of another program: damier verify X X C "
+      "--op-a c",
+      at->file);
 }
 
 static dm_status inspect_array(const dm_settings *s, const dm_log *log, const dm_location *group,

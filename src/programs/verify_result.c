@@ -89,7 +89,8 @@ static dm_status verify_centered(dm_run *run, dm_verify *v, dm_record *record) {
   if (changed) verdict.pass = false;
   if (run->rank == 0) verify_report(run, v, &p, &verdict, dm_now() - start, record);
   if (changed) return changed;
-  dm_status status = dm_verdict_status(&verdict, v->c.at.file, v->allow_unchecked);
+  dm_status status =
+      dm_verdict_status(&verdict, dm_location_name(&v->c.at, name), v->allow_unchecked);
   if (!status || status->code != DM_E_VERIFY) return status;
   if (v->claims[0]) return dm_hint(status, "if C was made with %s, give these options", v->claims);
   if (!v->no_provenance) return status;

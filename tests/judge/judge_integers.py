@@ -85,6 +85,10 @@ def wrong(folder, damier, ranks):
         file["c"][40, 3] += 1
     for more in ((), ("--full",)):
         run(damier, ranks, "verify", *files, folder / "c.h5", "-q", *more, expect=1)
+    with h5py.File(folder / "c.h5") as file, h5py.File(folder / "d.h5", "w") as other:
+        other["d"] = file["c"][()]
+    said = ended(command(1, damier, "verify", *files, folder / "d.h5", "-q"), 60).stderr
+    expect("d.h5:/d failed" in said and "row 40 is not that of the product" in said, said)
 
 
 def refused(folder, damier, ranks):

@@ -94,6 +94,38 @@ class Numbers(unittest.TestCase):
             np.testing.assert_array_equal(damier.matmul(damier.Stored(place), damier.Stored(place), op_b="t"), x @ x.T)
             np.testing.assert_array_equal(damier.matmul(damier.Stored(place), x.T.astype("f4")), x @ x.T)
 
+    def test_exact_integers(self):
+        """type='i32' and 'i64' of arrays: exact, or refused; never wrong."""
+        kinds = ("i1", "i2", "i4", "i8", ">i4", "u1", "u2", "u4", "u8", "?")
+        for (first, second), type_, (m, n, k) in zip(itertools.product(kinds, kinds), itertools.cycle(("i32", "i64")),
+                                                     itertools.cycle(((3, 4, 5), (1, 1, 1), (130, 7, 257), (9, 200, 33), (4, 3, 0)))):
+            a, b = drawn((m, k), first), drawn((k, n), second)
+            want = a.astype("i8") @ b.astype("i8")
+            found = damier.matmul(a, b, type=type_)
+            self.assertEqual(found.dtype, np.dtype("i4" if type_ == "i32" else "i8"))
+            np.testing.assert_array_equal(found, want, f"{first} {second} {type_}")
+            np.testing.assert_array_equal(damier.matmul(a[::-1].T, b[::-1], type=type_, op_a="t"), a[::-1].astype("i8") @ b[::-1].astype("i8"))
+        x = drawn((3, 5, 70, 6), "u2")
+        np.testing.assert_array_equal(damier.matmul(x, x.swapaxes(2, 3), type="i64"), x.astype("i8") @ x.swapaxes(2, 3).astype("i8"))
+        np.testing.assert_array_equal(damier.gram(x[0, 0], type=np.int64), x[0, 0].astype("i8").T @ x[0, 0].astype("i8"))
+        out = np.zeros((5, 5), "i8")
+        self.assertIs(damier.matmul(np.eye(5, dtype="i2") * 3, np.eye(5, dtype="u4"), out, type="i64"), out)
+        np.testing.assert_array_equal(out, 3 * np.eye(5, dtype="i8"))
+        with tempfile.TemporaryDirectory() as place:
+            np.save(f"{place}/a.npy", x[0, 0])
+            np.testing.assert_array_equal(damier.matmul(f"{place}/a.npy", x[0, 0].T, type="i64"), x[0, 0].astype("i8") @ x[0, 0].T.astype("i8"))
+
+    def test_integers_that_do_not_fit(self):
+        large, eye = np.full((2, 2), 2**26), np.eye(2, dtype=int)
+        np.testing.assert_array_equal(damier.matmul(large, large // 2, type="i64"), large @ (large // 2))
+        for a, b, type_, message in ((large, large, "i64", "may not be below 2.53"), (large, large, "i32", "may not fit i32"),
+                                     (eye * 1.0, eye, "i64", "whole numbers"), (eye + 2**53, eye, "i64", "cannot hold exactly|may not be below")):
+            with self.assertRaisesRegex(damier.Error, message):
+                damier.matmul(a, b, type=type_)
+        for more in ({"alpha": 2}, {"center_a": "rows"}, {"beta": 1, "c": eye}, {"top": 1}):
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(eye, eye, type="i64", **more)
+
     def test_refused(self):
         x = np.array([[2**53 + 1, 1]])
         for call in (damier.gram, damier.cov, lambda y: damier.matmul(y, y.T)):
