@@ -14,8 +14,7 @@ dm_status dm_memory_matrix_check(const dm_memory_matrix *m) {
     return dm_hint(dm_fail(DM_E_USAGE, "%d is not a way to divide a matrix", (int)m->division),
                    "damier_file, damier_by_rows, damier_on_one, damier_on_all and damier_scalapack "
                    "fill matrices in; damier_scalapack needs a descriptor");
-  if (!dm_dtype_is_known(m->dtype))
-    return dm_fail(DM_E_USAGE, "%d is not a type", (int)m->dtype);
+  if (!dm_dtype_is_known(m->dtype)) return dm_fail(DM_E_USAGE, "%d is not a type", (int)m->dtype);
   if (m->rows < 0 || m->cols < 0 || (m->rows == 0 && m->cols == 0))
     return dm_fail(DM_E_USAGE, "it has %lld x %lld elements", (long long)m->rows,
                    (long long)m->cols);
