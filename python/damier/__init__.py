@@ -35,7 +35,7 @@ with _few_blas_threads():
     from ._progress import Progress
     from ._record import Record
     from ._reduced import Sparse, Top, reduces as _reduces
-    from ._spelling import unknown_name as _unknown_name
+    from ._spelling import foreign_option as _foreign_option, unknown_name as _unknown_name
     from ._stored import Stored, location_of as _location_of
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ def version() -> str:
 def _all_named(*given: Any) -> bool:
     """Whether all of GIVEN, but for None, are locations."""
     return all(isinstance(x, (str, os.PathLike)) for x in given if x is not None)
+
+
+def _location_or_self(given: Any) -> Any:
+    """The location of a matrix in a file; anything else as it is."""
+    return given if given is None else _location_of(given) or given
 
 
 def _opened(comm: Any, options: Mapping[str, Any], progress: Progress | bool | None = None) -> Context:
@@ -131,6 +136,7 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
+    _check_own("matmul", comm, options)
     expression = _product_of(a, b, c, options)
     if expression is not None:
         words = {key: value for key, value in options.items() if key != "beta" or c is None}
@@ -143,6 +149,14 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
         return _with_gradient(matmul, a, b, cast(Any, options))
     with _context_for(comm, options, progress) as context:
         return context.matmul(a, b, out, c=c)
+
+
+def _check_own(function: str, comm: Any, options: Any) -> None:
+    """Whether OPTIONS are those of FUNCTION: what it would ignore is refused, by all ranks."""
+    problem = _foreign_option(function, options)
+    if problem is not None:
+        _check_comm(comm)
+        _agree(comm, problem, (function,))
 
 
 def _context_for(comm: Any, options: Mapping[str, Any], progress: Progress | bool | None = None) -> Any:
@@ -209,7 +223,7 @@ def _of_itself(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, progress
     y = None if y is x else y
     in_files = out is not None and _all_named(x, y, out)
     _check_comm(comm)
-    _agree(comm, None, (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
+    _agree(comm, _foreign_option(name, options), (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
     with _opened(comm, options, progress) if in_files else _context_for(comm, options, progress) as context:
         return context.of_lines(name, x, y, out, of)
 
@@ -249,7 +263,7 @@ def _components(name: str, x: Any, k: int, out: Any, comm: Any, of: str, scores:
     if out is None and scores and (comm is not None or of == "rows"):
         problem = UsageError("scores are of the rows of x, and of one process", hint="with out, scores may name a file")
     _check_comm(comm)
-    _agree(comm, problem, (name, out is None), explain=lambda _: UsageError(f"{name} to a file on some ranks, to arrays on others"))
+    _agree(comm, problem or _foreign_option(name, options), (name, out is None), explain=lambda _: UsageError(f"{name} to a file on some ranks, to arrays on others"))
     more = {"scores": scores} if out is not None and scores else {}
     with _opened(comm, {**options, **more}, progress) as context:
         found = context.components(name, x, k, out, of)
@@ -276,8 +290,9 @@ def multiply(a: Any, b: Any, output: Path | None = None, comm: Any = None, *, c:
     (see :func:`matmul`).
     """
     if output is not None and _product_of(a, b, c, options) is not None:
+        _check_own("multiply", comm, options)
         return matmul(a, b, output, comm, c=c, progress=progress, **options)
-    problem = None
+    problem = _foreign_option("multiply", options)
     if output is None and not _reduces(options):
         problem = UsageError("multiply needs output, the file of the result", hint="damier.matmul returns the product as an array")
     if not _all_named(output):
@@ -309,11 +324,11 @@ def open(location: Any) -> Stored:  # pylint: disable=redefined-builtin
     return found
 
 
-def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None = None,
+def verify(a: Any, b: Any, output: Any, comm: Any = None, *, c: Any = None,
            progress: Progress | bool | None = None, **options: Unpack[VerifyOptions]) -> Record:
     """Checks that ``output`` is the product of ``a`` and ``b``, and returns the record.
 
-    Raises :class:`VerifyError` if it is not; ``full=True`` compares every element with a product in higher precision.
+    Each is a location, or, without ``comm``, an array, which is copied to a temporary file.  Raises :class:`VerifyError` if it is not; ``full=True`` compares every element with a product in higher precision.
     ``weights`` that were an array for :func:`cov` or :func:`cor` are needed here, too: ``output`` does not hold them.
 
     >>> a, b = np.eye(3), np.arange(6.0).reshape(3, 2)
@@ -323,8 +338,14 @@ def verify(a: Path, b: Path, output: Path, comm: Any = None, *, c: Path | None =
      ...
     damier._errors.VerifyError: ...
     """
+    _check_own("verify", comm, options)
+    if comm is None and not _all_named(*map(_location_or_self, (a, b, output, c))):
+        from ._compare import in_files  # which few programs need
+
+        with in_files({"a": a, "b": b, "output": output, "c": c}) as named, _opened(None, options, progress) as context:
+            return context.verify(*named[:3], c=named[3])
     with _opened(comm, options, progress) as context:
-        return context.verify(a, b, output, c=c)
+        return context.verify(*map(_location_or_self, (a, b, output)), c=_location_or_self(c))
 
 
 def compare(a: Any, b: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Record:
@@ -354,8 +375,9 @@ def info(location: Path | None = None, **options: Unpack[InfoOptions]) -> Record
     >>> damier.info("A.npy")["dataset"]["shape"]
     '3 x 3'
     """
+    _check_own("info", None, options)
     with _opened(None, options) as context:
-        return context.info(_location_of(location) if isinstance(location, Stored) else location)
+        return context.info(cast(Any, _location_or_self(location)))
 
 
 def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **options: Unpack[PlanOptions]) -> Record:
@@ -381,7 +403,7 @@ def plan(a: Any = None, b: Any = None, out: Any = None, comm: Any = None, **opti
     if problem is None and in_files and (out is not None or comm is not None):
         problem = UsageError("out and comm apply only to plans for arrays", hint="ranks=N plans for N ranks")
     _check_comm(comm)
-    _agree(comm, problem, ("plan",))
+    _agree(comm, problem or (None if in_files else _foreign_option("plan", options)), ("plan",))
     if in_files:
         from ._program import record_of  # which few programs need
 

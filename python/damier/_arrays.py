@@ -10,7 +10,7 @@ from ._device import GPU_KINDS, Copy, DeviceArray, by_dlpack, by_interface
 from ._dlpack import interface_of
 from ._errors import FitError, InternalError, UsageError
 from ._meaning import check_meaning, elements_of
-from ._numbers import check_exact, is_whole, of_table
+from ._numbers import check_exact, is_whole, of_table, unmasked
 from ._options import DTYPE_OF_TYPE, TYPE_OF_DTYPE, type_of
 
 Array = NDArray[Any]
@@ -74,7 +74,8 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str, writable: b
             return "i64"
         known = ", ".join(str(np.dtype(kind)) for kind in TYPE_OF_DTYPE)
         raise UsageError(f"{name} has elements of {dtype}; supported: {known} and bfloat16",
-                         hint="table.select_dtypes('number').to_numpy('f8', na_value=numpy.nan) of pandas has the columns of numbers"
+                         hint=f"product.astype('{dtype}') converts a product" if name == "out" and dtype.kind in "biu"
+                         else "table.select_dtypes('number').to_numpy('f8', na_value=numpy.nan) of pandas has the columns of numbers"
                          if dtype == object else "convert a copy with astype()")
     if stated == "i64" and dtype.str[1:] == "i8":
         return stated
@@ -141,6 +142,8 @@ def _hint_of_dimensions(array: Any, view: View) -> str:
     """How an ARRAY that is not a matrix, seen as VIEW, becomes one."""
     if len(view.shape) == 0:
         return "alpha=3 multiplies a product by a number"
+    if len(view.shape) > 2 and hasattr(array, "stack") and hasattr(array, "dims"):
+        return f"x.stack(point={tuple(map(str, array.dims[1:]))}) has a row for each {array.dims[0]}"
     if len(view.shape) > 2:
         return "x.reshape(len(x), -1) has a row for each of the first dimension; damier.matmul multiplies batches"
     if view.dtype.kind in "UO":
@@ -154,6 +157,7 @@ def as_matrix(array: Any, name: str, type_: str | None = None, writable: bool = 
     the matrices of its last two dimensions below each other.  What does not lie as the library takes it is copied."""
     if reading is not None:
         array = of_table(array, name, reading.fills)
+        array = unmasked(array, name) if reading.fills else array
     if writable and not _has_memory(array):
         in_file = type(array).__module__.partition(".")[0] in ("h5py", "zarr", "netCDF4")
         raise UsageError(f"{name} is {type(array).__name__}, which has no writable memory",

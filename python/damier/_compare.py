@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,3 +33,10 @@ def compare_files(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> 
     options = {"rtol": float(rtol), "atol": float(atol), "equal_nan": bool(equal_nan)}
     with tempfile.TemporaryDirectory(prefix="damier-") as folder:
         return record_of("compare", [_named(a, folder, "a.npy"), _named(b, folder, "b.npy")], options)
+
+
+@contextmanager
+def in_files(given: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """The locations of matrices by their names; None stays."""
+    with tempfile.TemporaryDirectory(prefix="damier-") as folder:
+        yield [None if one is None else _named(one, folder, f"{name}.npy") for name, one in given.items()]

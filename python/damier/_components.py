@@ -47,6 +47,7 @@ class PCA:
         self.n_components = n_components
         self.whiten = whiten
         self._options = options
+        self._frames = False
 
     # ---- parameters, as estimators have them ----
 
@@ -73,6 +74,19 @@ class PCA:
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
+
+    def set_output(self, *, transform: str | None = None) -> PCA:
+        """The kind of the scores, as of scikit-learn: "default", those of :func:`damier.matmul`, or "pandas", a DataFrame."""
+        if transform not in (None, "default", "pandas"):
+            raise UsageError(f"transform={transform!r} is neither 'default' nor 'pandas'")
+        self._frames = self._frames if transform is None else transform == "pandas"
+        return self
+
+    def _as_asked(self, scores: Any, x: Any) -> Any:
+        if not self._frames:
+            return scores
+        frame: Any = importlib.import_module("pandas").DataFrame
+        return frame(_on_host(scores), index=x.index if isinstance(x, frame) else None, columns=self.get_feature_names_out())
 
     # ---- work ----
 
@@ -116,7 +130,7 @@ class PCA:
         if not hasattr(self, "components_"):
             raise UsageError("this PCA is not fitted", hint="call fit() first")
         scores = scores_of(x, self.components_, self.mean_, self.scale_, {k: v for k, v in self._options.items() if k in ("missing", "memory", "threads", "backend", "type")})
-        return scores / self._roots(scores) if self.whiten else scores
+        return self._as_asked(scores / self._roots(scores) if self.whiten else scores, x)
 
     def inverse_transform(self, scores: Any) -> Any:
         """The observations that have these scores, in the space of the components."""

@@ -182,6 +182,13 @@ class Product(Expression):
     def H(self) -> Product:
         return self._turned("H")
 
+    def __getitem__(self, key: Any) -> Product:
+        """Some rows and columns, of which alone the product is computed."""
+        rows, cols = key if isinstance(key, tuple) and len(key) == 2 else (key, slice(None))
+        if len(self.shape) != 2 or rows is Ellipsis or cols is Ellipsis or getattr(self.c, "ndim", 2) != 2:
+            raise UsageError(f"of {self!r} no part is taken", hint="compute() makes an array of it")
+        return Product(self.a[rows, :], self.b[:, cols], self.alpha, None if self.c is None else self.c[rows, :][..., cols], self.beta)
+
     def _turned(self, how: str) -> Product:
         if self.c is not None:
             raise UsageError("a product with a matrix that is added is not transposed", hint="compute() makes an array of it")

@@ -106,7 +106,7 @@ def check_meaning(array: Any, name: str) -> None:
     mask: Any = getattr(array, "mask", None)
     if np.ndim(mask) > 0 and np.any(mask):
         raise UsageError(f"{name} has {int(np.count_nonzero(mask))} masked elements",
-                         hint="a.filled(0) or a.filled(numpy.nan) says what they become")
+                         hint="missing= says what becomes of them: 'nan', 'zero', 'mean' or 'complete'; for covariances also 'pairwise'; or a.filled(0)")
     carries = isinstance(array, np.ndarray) or hasattr(array, "magnitude")  # astropy and unyt, pint
     unit = next((str(getattr(array, key)) for key in ("unit", "units") if carries and hasattr(array, key)), "")
     if unit not in ("", "dimensionless"):

@@ -66,6 +66,20 @@ def common_type(types: list[str]) -> str:
     return "f64" if found.kind in "biu" else type_of(found) or str(found)
 
 
+def unmasked(array: Any, name: str) -> Any:
+    """ARRAY, or, if elements of it are masked, a copy in which these are NaN."""
+    if type(array).__module__.partition(".")[0] == "netCDF4":
+        array = array[...]
+    mask = getattr(array, "mask", None) if isinstance(array, np.ndarray) else None
+    if mask is None or not np.any(mask) or array.dtype.kind not in "biufc":
+        return array
+    masked: Any = array
+    if masked.dtype.kind in "biu":
+        check_exact(masked.compressed(), "f64", name)
+        masked = masked.astype("f8")
+    return masked.filled(np.nan)
+
+
 # ---- tables ----
 
 

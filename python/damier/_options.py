@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import UsageError
+from ._spelling import is_option, unknown_option
 
 # Keys: NumPy's dtype.str without the byte order; ml_dtypes' bfloat16 is recognised by name.
 TYPE_OF_DTYPE = {"f8": "f64", "f4": "f32", "f2": "f16", "c8": "c64", "c16": "c128", "i1": "i8", "i4": "i32"}
@@ -63,6 +64,8 @@ def text_of(name: str, value: Any) -> str:
     ('2', '2', '2', 'no')
     """
     if isinstance(value, np.ndarray) and value.ndim > 0:
+        if not is_option(name.replace("-", "_")):
+            raise unknown_option(name)
         raise UsageError(f"{name} is an array", hint="weights, center_a, center_b, scale_a and scale_b may be")
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"

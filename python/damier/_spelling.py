@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from ._errors import UsageError
 
@@ -27,6 +29,7 @@ _OTHERS = {
     "squared": "metric='sqeuclidean'", "transpose": "op_a='t'", "half": "type='f16'", "compress": "deflate=6 or zstd=3",
     "compression_opts": "deflate=6", "complevel": "deflate=6", "blocksize": "memory", "block_size": "memory", "batch_size": "memory",
     "dataset": "the name of the dataset in the location: 'FILE.h5:/name'", "key": "the name of the dataset in the location: 'FILE.h5:/name'",
+    "numeric_only": "table.select_dtypes('number')", "svd_solver": "method='gram' or 'passes'", "centered": "center_a",
     "mode": "append=True or force=True", "method": "metric, or a function of its own: damier.cov, damier.cor",
     "json": "json.dump(record.to_dict(), file)", "quiet": "progress; calls print nothing by themselves", "print": "progress=True",
 }
@@ -74,10 +77,45 @@ def closest_option(name: str) -> str:
     return f"did you mean {found}?" if found else "damier.options.ContextOptions has the options"
 
 
+def is_option(name: str) -> bool:
+    """Whether a function has an option NAME."""
+    return name in _options()
+
+
 def unknown_option(name: str) -> UsageError:
     """The error of an option that does not exist."""
     key = name.replace("-", "_")
     return UsageError(f"there is no option {key!r}", hint=closest_option(key))
+
+
+# What functions do in place of an option that they lack.
+_INSTEAD = {
+    "center": {"pca": "components are those of centered variables; damier.svd subtracts nothing", "svd": "damier.pca subtracts means",
+               "cov": "covariances are those of centered variables; damier.gram centers nothing",
+               "cor": "correlations are those of centered variables; metric='cosine' of damier.gram centers nothing",
+               "matmul": "center_a and center_b of two matrices", "multiply": "center_a and center_b of two matrices"},
+    "scale": {"cov": "damier.cor divides by deviations", "cor": "damier.cov divides by none", "svd": "damier.pca(x, k, scale=True)",
+              "matmul": "scale_a and scale_b of two matrices", "multiply": "scale_a and scale_b of two matrices"},
+    "method": {"cor": "correlations of ranks (Spearman's) are those of scipy.stats.rankdata(x, axis=0)"},
+}
+
+
+def foreign_option(function: str, options: Mapping[str, Any]) -> UsageError | None:
+    """The error of an option in OPTIONS that other functions have, and this FUNCTION would ignore."""
+    if not options:
+        return None
+    from . import options as tables
+
+    names = ("multiply", "gram", "cov", "cor", "pca", "svd", "verify", "info", "plan")
+    of = {name: getattr(tables, f"{name.capitalize()}Options").__optional_keys__ for name in names}
+    own = of["multiply" if function == "matmul" else function] | {"divide" if function in ("cov", "cor") else ""}
+    known = frozenset(["rank"]).union(*of.values())
+    wrong = next((key for key, value in options.items() if value is not None and key in known and key not in own), None)
+    if wrong is None:
+        return None
+    with_it = " and ".join(f"damier.{name}" for name in names[:6] if wrong in of[name])
+    hint = _INSTEAD.get(wrong, {}).get(function) or (f"it is one of {with_it}" if with_it else closest_option(wrong))
+    return UsageError(f"damier.{function} has no option {wrong!r}", hint=hint)
 
 
 def unknown_name(module: str, name: str) -> AttributeError:

@@ -3,19 +3,20 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from operator import index
 from typing import Any
 
 from . import _library as lib
 from ._errors import InputError, UsageError
 from ._lazy import Expression
 from ._matrices import Matrix, Operand, Stated, shown
+from ._parts import is_backward, lines_of, location_of_list, text_of, within
 
 
 class Stored(Expression):
     """A dataset that the library reads, of which ``[...]`` takes a part without reading it.
 
-    ``dataset`` is a location, a dataset of h5py, or an array of zarr in a folder; slices have positive steps.  ``@``, ``.T`` and
+    ``dataset`` is a location, a list of locations (files below each other), a dataset of h5py, or an array of zarr in a folder.  ``[...]`` takes slices,
+    lists of numbers and masks, also of parts.  ``@``, ``.T`` and
     ``.H`` state products, which are computed by ``compute()`` or :func:`damier.save`.
 
     >>> np.save("A.npy", np.arange(6.0).reshape(3, 2))
@@ -29,15 +30,19 @@ class Stored(Expression):
         if location is None:
             raise UsageError(f"{type(dataset).__name__} is neither a location nor a dataset that the library can read")
         self.location = location
-        self.is_part = False
+        self._part: tuple[Stored, Any] | None = None  # of which dataset this is a part, and which
         self._described: Any = None
 
     def __getitem__(self, key: Any) -> Stored:
-        if self.is_part:
-            raise UsageError(f"{self.location} is a part already", hint="one [...] takes it from the dataset")
-        part = ", ".join(_text_of(one) for one in (key if isinstance(key, tuple) else (key,)))
-        taken = Stored(f"{self.location}[{part}]")
-        taken.is_part = True
+        keys = key if isinstance(key, tuple) else (key,)
+        whole = self
+        if self._part is not None:  # a part of a part
+            whole, outer = self._part
+            keys = tuple(within(lines_of(outer, whole.extents()), key))
+        elif any(is_backward(one) for one in keys):
+            keys = tuple(lines_of(key, self.extents()))
+        taken = Stored(f"{whole.location}[{', '.join(map(text_of, keys))}]")
+        taken._part = whole, keys
         return taken
 
     def __repr__(self) -> str:
@@ -58,11 +63,14 @@ class Stored(Expression):
             self._described = record["dataset"]
         return self._described
 
+    def extents(self) -> tuple[int, ...]:
+        """Of the dataset, as HDF5 states it."""
+        return tuple(map(int, self.described()["shape"].split(" x ")))
+
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the dataset, as HDF5 states it."""
-        extents = tuple(map(int, self.described()["shape"].split(" x ")))
-        return extents[:1] if "vector" in self.described() else extents
+        """The same, but of a vector its length."""
+        return self.extents()[:1] if "vector" in self.described() else self.extents()
 
     @property
     def dtype(self) -> str:
@@ -78,31 +86,14 @@ def several(location: str, record: Any) -> InputError:
     return InputError(f"{location}: holds {file['count']} datasets", hint=f"name one: {', '.join(known)}{more}")
 
 
-_LISTED = 100  # numbers of a list that a location holds in place
-
-
-def _text_of(key: Any) -> str:
-    if key is Ellipsis:
-        return "..."
-    if isinstance(key, slice):
-        ends = ["" if n is None else str(index(n)) for n in (key.start, key.stop)]
-        return ":".join([*ends, *([] if key.step is None else [str(index(key.step))])])
-    try:
-        return str(index(key))
-    except TypeError:
-        listed = key.tolist() if hasattr(key, "tolist") else list(key) if isinstance(key, (list, range)) else []
-        if listed and len(listed) <= _LISTED and all(isinstance(one, int) and not isinstance(one, bool) for one in listed):
-            return f"[{', '.join(map(str, listed))}]"
-        raise TypeError(f"{type(key).__name__} is neither a slice nor an index; a long list of rows, or a mask, is taken from a file: "
-                        "numpy.save('rows.npy', rows) and damier.open('FILE.h5:/x[@rows.npy, :]')") from None
-
-
 def location_of(given: Any) -> str | None:
     """The location of GIVEN, if the library can read it; None: it is an array, or h5py must read it."""
     if isinstance(given, Stored):
         return given.location
     if isinstance(given, (str, os.PathLike)):
         return os.fspath(given)
+    if isinstance(given, (list, tuple)) and given and all(isinstance(one, (str, os.PathLike)) for one in given):
+        return location_of_list(given)
     package = type(given).__module__.partition(".")[0]
     if package == "zarr":
         return _in_folder(given)

@@ -95,19 +95,27 @@ static bool order_is_shared(const char *word) {
   return false;
 }
 
+/* Where WORD names an output: what follows the name in the same word, "" if the next word does;
+ * else NULL. */
+static const char *order_output_of(const char *word) {
+  static const char *const names[] = {"--output", "--scores"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const size_t length = strlen(names[i]);
+    if (strncmp(word, names[i], length) != 0) continue;
+    if (word[length] == '\0') return "";
+    if (word[length] == '=') return word + length + 1;
+  }
+  return strncmp(word, "-o", 2) == 0 ? word + 2 : NULL;
+}
+
 static void order_add_job(order *o, const dm_job_line *job) {
-  static const char output[] = "--output=";
   int64_t bytes = 0;
   for (int i = 2; i < job->words && o->known; i++) {
-    const char *word = job->word[i], *value = strchr(word, '=');
+    const char *word = job->word[i], *value = strchr(word, '='), *named = order_output_of(word);
     if (order_is_shared(word))
       o->known = false;
-    else if ((strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0) && i + 1 < job->words)
-      order_add_output(o, job->word[++i]);
-    else if (strncmp(word, output, strlen(output)) == 0)
-      order_add_output(o, value + 1);
-    else if (strncmp(word, "-o", 2) == 0)
-      order_add_output(o, word + 2);
+    else if (named && (*named || i + 1 < job->words))
+      order_add_output(o, *named ? named : job->word[++i]);
     else if (word[0] != '-' || (word[1] == '-' && value))
       order_add_input(o, word[0] != '-' ? word : value + 1, &bytes);
   }

@@ -134,9 +134,11 @@ static void turn_words(int argc, char **argv) {
 }
 
 static dm_status check_job(const dm_call *call) {
-  if (call->verb->bit & (DM_VERBS_PRODUCT | DM_VERB_VERIFY | DM_VERB_COMPARE)) return DM_OK;
+  static const unsigned jobs =
+      DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS | DM_VERB_VERIFY | DM_VERB_COMPARE;
+  if (call->verb->bit & jobs) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no job of a list", call->verb->name),
-                 "jobs are multiply, gram, cov, cor, verify and compare");
+                 "jobs are multiply, gram, cov, cor, pca, svd, verify and compare");
 }
 
 /* Each of COUNT jobs at once has its part of the node. */

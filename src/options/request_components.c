@@ -72,12 +72,15 @@ static dm_status components_problem_check(const dm_settings *s, const dm_log *lo
   return DM_OK;
 }
 
-dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, bool to_file,
-                                       dm_product_files *f) {
+static dm_status components_inputs_check(const dm_settings *s, const dm_log *log,
+                                         dm_product_files *f) {
   const dm_equation equation = dm_request_equation(s);
   DM_TRY(check_components(s));
   DM_TRY(components_problem_check(s, log, f));
-  DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
+  return dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors);
+}
+
+static dm_status components_outputs_check(const dm_settings *s, bool to_file, dm_product_files *f) {
   const dm_dataset *const inputs[] = {&f->a, &f->vectors.weights};
   if (to_file) {
     f->out = s->output;
@@ -90,13 +93,20 @@ dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, 
   return check_scores(s, inputs, 2);
 }
 
+dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, bool to_file,
+                                       dm_product_files *f) {
+  DM_TRY(components_inputs_check(s, log, f));
+  return components_outputs_check(s, to_file, f);
+}
+
 dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
                                         const char *operand, bool to_file, dm_product_files *f) {
   DM_TRY(check_components(s));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 0, false, &f->a));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 1, false, &f->b));
-  DM_TRY(dm_request_settle_components(s, log, to_file, f));
-  return to_file ? dm_request_find_components(s, f) : DM_OK;
+  DM_TRY(components_inputs_check(s, log, f));
+  if (to_file) DM_TRY(dm_request_find_components(s, f));
+  return f->done ? DM_OK : components_outputs_check(s, to_file, f);
 }
 
 /* ---- components in a file ---- */

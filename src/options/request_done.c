@@ -138,22 +138,35 @@ static dm_status done_find(const dm_settings *s, dm_product_files *f) {
   return DM_OK;
 }
 
+/* Whether OUTPUT, with NAME where it names none, has attributes of this request; *list: these. */
+static bool done_is_here(const dm_settings *s, const dm_product_files *f, dm_settings *named,
+                         const char *name, bool is_group, dm_attributes *list) {
+  if (!named->output.dataset[0]) strcpy(named->output.dataset, name);
+  done_read(named, is_group, list);
+  return done_has(list, "request", f->request) && done_is_verified(s, list);
+}
+
 dm_status dm_request_find_components(const dm_settings *s, dm_product_files *f) {
   DM_FREED dm_attributes *list = NULL;
   DM_FREED dm_settings *named = NULL;
   dm_status status = done_identify(s, f, f->request);
   if (status) f->request[0] = '\0';
   dm_status_free(status);
-  /* Scores are another file, and .npz files have no attributes. */
-  if (!s->if_needed || !f->request[0] || s->scores.file[0] || dm_output_is_npz(&f->out))
+  /* These have no attributes. */
+  if ((!s->if_needed && !s->skip_done) || !f->request[0] || dm_output_is_alone(&s->output) ||
+      dm_output_is_npz(&s->output) || dm_output_is_npy(&s->scores))
     return DM_OK;
   DM_TRY(dm_buffer_table(1, &list));
   DM_TRY(dm_buffer_table(1, &named));
   *named = *s;
-  named->output = f->out;
-  done_read(named, true, list);
-  f->done = done_has(list, "request", f->request) && done_is_verified(s, list) &&
+  f->done = done_is_here(s, f, named, s->covariance ? "/pca" : "/svd", true, list) &&
             done_has(list, "converged", "yes");
+  f->out = named->output;
+  if (!f->done || !s->scores.file[0]) return DM_OK;
+  named->output = s->scores;
+  f->done =
+      done_is_here(s, f, named, dm_output_is_alone(&s->scores) ? "" : "/scores", false, list) &&
+      done_has(list, "damier_state", "complete");
   return DM_OK;
 }
 

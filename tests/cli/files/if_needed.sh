@@ -34,6 +34,10 @@ damier pca A.h5 --rank 2 -o P.h5 --if-needed -q | said
 damier pca A.h5 --rank 2 -o P.h5 --if-needed -q | said
 ranks 2 damier pca A.h5 --rank 2 -o P.h5 --if-needed -q | said
 damier pca A.h5 --rank 3 -o P.h5 --if-needed -q | said
+damier pca A.h5 --rank 3 -o P.h5 --scores T.h5 --if-needed -q | said # scores are an output, too
+damier pca A.h5 --rank 3 -o P.h5 --scores T.h5 --if-needed -q | said
+rm T.h5
+damier pca A.h5 --rank 3 -o P.h5 --scores T.h5 --if-needed -q | said
 damier svd A.h5 --rank 3 -o S.h5 --if-needed -q | said
 damier svd A.h5 --rank 3 -o S.h5 --if-needed -q --of rows | said
 touch A.h5
