@@ -108,7 +108,7 @@ def foreign_option(function: str, options: Mapping[str, Any]) -> UsageError | No
 
     names = ("multiply", "gram", "cov", "cor", "pca", "svd", "verify", "info", "plan")
     of = {name: getattr(tables, f"{name.capitalize()}Options").__optional_keys__ for name in names}
-    own = of["multiply" if function == "matmul" else function] | {"divide" if function in ("cov", "cor") else ""}
+    own = of["multiply" if function == "matmul" else function] | {"allow_unchecked", *(["divide"] if function in ("cov", "cor") else [])}
     known = frozenset(["rank"]).union(*of.values())
     wrong = next((key for key, value in options.items() if value is not None and key in known and key not in own), None)
     if wrong is None:

@@ -240,9 +240,11 @@ class Unlike(unittest.TestCase):
             return lambda: damier.gram(self.x, None, WORLD, **options)
 
         for one, other in (({}, {"alpha": 3}), ({"alpha": 2}, {"alpha": 3}), ({}, {"gird": 1}), ({}, {"alpha": "z"}), ({}, {"type_c": "f33"}),
-                           ({"machine": "@" + self.name}, {"machine": "@/nowhere"}), ({}, {"weights": "missing.npy"}),
-                           ({"center_a": np.ones(7)}, {"center_a": ("rows", np.ones(10))})):
+                           ({"machine": "@" + self.name}, {"machine": "@/nowhere"}), ({}, {"weights": "missing.npy"})):
             self.all_refuse("some ranks|different options", gram(**one), gram(**other))
+        self.all_refuse("of other lines", lambda: damier.matmul(self.x, self.b, comm=WORLD, center_a=np.ones(7)),
+                        lambda: damier.matmul(self.x, self.b, comm=WORLD, center_a=("rows", np.ones(10))))
+        self.all_refuse("no option 'center_a'", gram(), gram(center_a=np.ones(7)))
         self.all_refuse("zero byte", gram(), gram(kernel="a\0b"))
         self.all_refuse("grid is an array", gram(), gram(grid=np.ones(3)))
         self.all_refuse("no option 'gird'", gram(gird=1), gram(gird=1))

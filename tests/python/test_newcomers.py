@@ -256,7 +256,7 @@ class Newcomers(FolderCase):
                     self.assertEqual(found.shape, (60, 5))
 
     def test_41_what_is_not_a_matrix(self):
-        for given, words in ((None, "a is None"), (3.0, "alpha=3"), (["a.npy", 3.0], "not an array")):
+        for given, words in ((None, "a is None"), (3.0, "alpha=3"), (["a.npy", 3.0], "'runs/*.h5:/x'")):
             self.says(words, lambda given=given: damier.matmul(given, self.b))
         self.says("k=8 asks for all", lambda: damier.pca("a.npy", 20))
 
