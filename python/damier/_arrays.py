@@ -74,8 +74,7 @@ def _check_type(dtype: np.dtype[Any], stated: str | None, name: str, writable: b
             return "i64"
         known = ", ".join(str(np.dtype(kind)) for kind in TYPE_OF_DTYPE)
         raise UsageError(f"{name} has elements of {dtype}; supported: {known} and bfloat16",
-                         hint=f"product.astype('{dtype}') converts a product" if name == "out" and dtype.kind in "biu"
-                         else "table.select_dtypes('number').to_numpy('f8', na_value=numpy.nan) of pandas has the columns of numbers"
+                         hint="table.select_dtypes('number').to_numpy('f8', na_value=numpy.nan) of pandas has the columns of numbers"
                          if dtype == object else "convert a copy with astype()")
     if stated == "i64" and dtype.str[1:] == "i8":
         return stated

@@ -699,8 +699,7 @@ class Context(Handle):
     def _type_of_result(self, type_: str, whole: bool = True) -> str:
         for _, text in texts({"type_c": self._type_c}):
             if text not in lib.TYPES:
-                raise UsageError(f"type_c: '{text}' is none of {', '.join(lib.TYPES)}", hint="products of whole numbers are float64, exact up to "
-                                 "2**53, and of int8 int32; product.astype('int64') converts them" if text == "i64" else "")
+                raise UsageError(f"type_c: '{text}' is none of {', '.join(lib.TYPES)}", hint="type='i64' multiplies whole numbers exactly" if text == "i64" else "")
             return text
         if not whole and type_ not in ("f16", "bf16") and type_[0] not in "fc":
             if self._type is not None:

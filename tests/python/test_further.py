@@ -298,8 +298,10 @@ class Further(FolderCase):
 
     def test_39_whole_numbers_as_the_result(self):
         whole = np.arange(12).reshape(3, 4)
-        self.says("product.astype('int64')", lambda: damier.matmul(whole, whole.T, type_c=np.int64))
-        self.says("product.astype('int64')", lambda: damier.matmul(whole, whole.T, np.empty((3, 3), np.int64)))
+        self.says("type='i64'", lambda: damier.matmul(whole, whole.T, type_c=np.int64))
+        self.says('type="i64"', lambda: damier.matmul(whole, whole.T, np.empty((3, 3), np.int64)))
+        for kind in (int, np.int64, "int64", "i64"):
+            self.assertEqual(damier.matmul(whole, whole.T, type=kind).dtype, np.int64)
         self.assertEqual(damier.matmul(whole, whole.T).astype(np.int64).tolist(), (whole @ whole.T).tolist())
 
     def test_40_help(self):
