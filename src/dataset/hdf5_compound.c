@@ -21,6 +21,58 @@ typedef struct hdf5_compound_scan {
 
 static void scan_type(hdf5_compound_scan *s, hid_t type, int64_t offset, int depth);
 
+/* ---- what elements take in the file ---- */
+
+/* Strings of any length are a pointer in memory, for which HDF5 states sizes and offsets; a file
+ * with addresses of 8 bytes, as nearly all have, has a length, an address and an index. Where
+ * elements have other sizes, those of the data do not fit, and reading refuses it. */
+enum { HDF5_COMPOUND_STRING = 16 };
+
+static int64_t hdf5_compound_elements_of(hid_t array);
+
+/* Bytes of TYPE in a file beyond those in memory. */
+static int64_t hdf5_compound_more(hid_t type, int depth) {
+  const H5T_class_t kind = H5Tget_class(type);
+  int64_t more = 0;
+  if (kind == H5T_STRING && H5Tis_variable_str(type) > 0)
+    return HDF5_COMPOUND_STRING - (int64_t)H5Tget_size(type);
+  if (depth > HDF5_COMPOUND_DEEP) return 0;
+  if (kind == H5T_ARRAY) {
+    DM_H5_HELD const hid_t base = H5Tget_super(type);
+    const int64_t count = hdf5_compound_elements_of(type);
+    return base < 0 || count < 0 ? 0 : count * hdf5_compound_more(base, depth + 1);
+  }
+  const int members = kind == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
+  for (int i = 0; i < members; i++) {
+    DM_H5_HELD const hid_t member = H5Tget_member_type(type, (unsigned)i);
+    if (member >= 0) more += hdf5_compound_more(member, depth + 1);
+  }
+  return more;
+}
+
+static int64_t hdf5_compound_bytes_of(hid_t type) {
+  return (int64_t)H5Tget_size(type) + hdf5_compound_more(type, 0);
+}
+
+/* Where member NUMBER of the compound TYPE begins in a file. */
+static int64_t hdf5_compound_offset_of(hid_t type, unsigned number) {
+  const size_t stated = H5Tget_member_offset(type, number);
+  const int members = H5Tget_nmembers(type);
+  int64_t offset = (int64_t)stated;
+  for (int i = 0; i < members; i++) {
+    if (H5Tget_member_offset(type, (unsigned)i) >= stated) continue;
+    DM_H5_HELD const hid_t member = H5Tget_member_type(type, (unsigned)i);
+    if (member >= 0) offset += hdf5_compound_more(member, 1);
+  }
+  return offset;
+}
+
+bool dm_h5_compound_is_loose(const dm_dataset *find, hid_t type) {
+  return find->compound.bytes > 0 && find->compound.bytes != (int64_t)H5Tget_size(type);
+}
+
+/* ---- numbers ---- */
+
 static void scan_reals(hdf5_compound_scan *s, int64_t offset, int64_t stride, int64_t count,
                        dm_dtype type, bool swapped) {
   const dm_field f = {(int32_t)offset, (int32_t)stride, (int32_t)count, (int16_t)type,
@@ -69,7 +121,7 @@ static void scan_array(hdf5_compound_scan *s, hid_t type, int64_t offset, int de
     s->other = true;
     return;
   }
-  const int64_t apart = (int64_t)H5Tget_size(base);
+  const int64_t apart = hdf5_compound_bytes_of(base);
   if (is_number(base, &dtype, &swapped)) {
     scan_number(s, offset, apart, count, dtype, swapped);
     return;
@@ -137,7 +189,7 @@ static void scan_compound(hdf5_compound_scan *s, hid_t type, int64_t offset, int
     if (member < 0)
       s->other = true;
     else
-      scan_type(s, member, offset + (int64_t)H5Tget_member_offset(type, (unsigned)i), depth + 1);
+      scan_type(s, member, offset + hdf5_compound_offset_of(type, (unsigned)i), depth + 1);
   }
   s->other |= members < 1;
 }
@@ -169,7 +221,7 @@ static hid_t open_member(hid_t type, const char *name, int64_t *offset, int dept
     const bool begin = own && strncmp(own, name, length) == 0;
     if (own) H5free_memory(own);
     if (!begin || (name[length] != '\0' && name[length] != '.')) continue;
-    const int64_t here = (int64_t)H5Tget_member_offset(type, (unsigned)i);
+    const int64_t here = hdf5_compound_offset_of(type, (unsigned)i);
     const hid_t member = H5Tget_member_type(type, (unsigned)i);
     if (member < 0) return -1;
     *offset += here;
@@ -275,7 +327,7 @@ dm_status dm_h5_read_compound(const dm_trust *trust, hid_t type, int rank, dm_da
   const int32_t path = find->compound.path;
   hdf5_compound_scan s = {.room = true};
   int64_t offset = 0;
-  const size_t bytes = H5Tget_size(type);
+  const int64_t bytes = hdf5_compound_bytes_of(type);
   dm_dtype part;
   bool swapped;
   DM_H5_HELD const hid_t member =
@@ -299,7 +351,7 @@ dm_status dm_h5_read_compound(const dm_trust *trust, hid_t type, int rank, dm_da
     return has_no_numbers(at, of, rank);
   if (s.real && s.complex)
     return dm_fail_at(DM_E_INPUT, at, "has real and complex members; name one of them");
-  if (!s.room || bytes == 0 || bytes > DM_COMPOUND_BYTES)
+  if (!s.room || bytes < 1 || bytes > DM_COMPOUND_BYTES)
     return dm_hint(dm_fail_at(DM_E_INPUT, at,
                               "its members lie in its elements in more than %d different ways",
                               (int)DM_FIELDS),

@@ -25,6 +25,10 @@ dm_status dm_h5_matrix_extents(const dm_dataset *find, hid_t set, dm_axes *axes)
  * dimensions. */
 bool dm_h5_matrix_chunks(const dm_dataset *find, hid_t creation, dm_axes *axes);
 
+/* Whether elements of FIND take other bytes in the file than in memory, where HDF5 would read them
+ * as TYPE: they have strings of any length beside numbers. Only threads read such. */
+bool dm_h5_compound_is_loose(const dm_dataset *find, hid_t type);
+
 /* Writes "arrays of 30 f64", "c64" or "compounds with v (30 f64), t (i64)" to TEXT, which stays as
  * it is if TYPE, of a dataset of RANK dimensions, holds no numbers. */
 void dm_h5_describe_compound(hid_t type, int rank, char *text, size_t size);

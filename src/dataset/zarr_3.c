@@ -100,7 +100,8 @@ static dm_status third_codecs(const dm_location *at, const json_t *list, bool in
     } else if (bytes) {
       DM_TRY(third_packing(at, name, zarr));
     } else {
-      return dm_zarr_unsupported(at, "uses the codec", name);
+      DM_TRY(third_packing(at, name, zarr)); /* names those that are not known */
+      return dm_fail_at(DM_E_INPUT, at, "has no codec 'bytes' before '%.60s'", name);
     }
   }
   return bytes ? DM_OK : dm_fail_at(DM_E_INPUT, at, "its codecs make no bytes");

@@ -237,7 +237,8 @@ static dm_status examine_storage_probe(hid_t file, hid_t set, dm_h5_log *log, dm
   dm_status status = read_ends(set, find, ends);
   if (log) log->elements_bytes = 0;
   DM_TRY(status);
-  if (find->offset < 0) return DM_OK;
+  DM_H5_HELD const hid_t type = H5Dget_type(set);
+  if (find->offset < 0 || dm_h5_compound_is_loose(find, type)) return DM_OK; /* not comparable */
   /* If other data are there, HDF5 has to read them. */
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &fd) < 0 || !fd ||
       !reads(find, fd, ends, size, find->offset, ends + 2 * size) ||

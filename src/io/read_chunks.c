@@ -56,6 +56,12 @@ static dm_status read_properties(dm_reader *reader, struct dm_chunks *chunks) {
   chunks->whole_only = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
   if (H5Pfill_value_defined(creation, &fill) < 0)
     return dm_h5_fail(DM_E_IO, &reader->dataset.at, "its fill value cannot be read");
+  if (dm_h5_compound_is_loose(d, reader->type)) { /* HDF5 has it as in memory */
+    if (fill == H5D_FILL_VALUE_USER_DEFINED && d->no_data)
+      return dm_fail_at(DM_E_INPUT, &d->at,
+                        "has chunks without data, and a fill value with strings");
+    return dm_chunk_filters(&d->at, creation, &chunks->filter);
+  }
   if (fill != H5D_FILL_VALUE_UNDEFINED &&
       H5Pget_fill_value(creation, reader->type, chunks->fill) < 0)
     return dm_h5_fail(DM_E_INPUT, &d->at, "its fill value cannot be read");

@@ -149,6 +149,11 @@ dm_status dm_reader_load_elements(const dm_reader *reader, int64_t first, int64_
   const dm_axes axes = dm_dataset_axes(d);
   const dm_side all = {.count = axes.count - d->compound.inner, .extent = axes.extent};
   dm_box box;
+  if (dm_h5_compound_is_loose(d, reader->type))
+    return dm_hint(dm_fail_at(DM_E_INPUT, &d->at,
+                              "has strings of any length beside its numbers, in a layout in which "
+                              "HDF5 would have to read them, too"),
+                   "'h5repack -f GZIP=1 -l CHUNK=1000 IN OUT' writes it in chunks");
   DM_TRY(dm_h5_start((d->filters & DM_FILTER_OTHER) != 0));
   for (int64_t i = 0, some; i < count; i += some) {
     some = add_side(all, (dm_line){first, 1}, i, count, 0, &box);

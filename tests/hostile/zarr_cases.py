@@ -76,6 +76,7 @@ def zarr_metadata(cases):
     third("keys", 3, "names its chunks by '../../x'", chunk_key_encoding={"name": "../../x"})
     third("separator", 3, "with the separator '../'", chunk_key_encoding={"name": "default", "configuration": {"separator": "../"}})
     third("codec", 3, "uses the codec 'vlen-utf8'", codecs=[{"name": "vlen-utf8"}])
+    third("no bytes", 3, "has no codec 'bytes' before 'gzip'", codecs=[{"name": "gzip", "configuration": {"level": 5}}])
     third("packing", 3, "uses the codec 'numcodecs.bz2'", codecs=codec("numcodecs.bz2"))
     third("no_codecs", 3, "make no bytes", codecs=[])
     third("codecs_missing", 3, "state no codecs", codecs=KeyError)

@@ -76,6 +76,34 @@ def compounds(folder, damier, seed):
     refused(folder, damier, "t.h5:/n", "beyond 2^53")
 
 
+def texts(folder, damier, seed):
+    """Members beside strings of any length and other elements that have other sizes in memory than in the file."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(9, 60))
+    fields = [("s", h5py.string_dtype()), ("x", "<f8", (3,)), ("v", h5py.vlen_dtype("f8")), ("y", ">f4", (2,)), ("o", h5py.ref_dtype),
+              ("p", h5py.string_dtype(), (2,)), ("i", "<i2", (4,)), ("q", np.dtype([("t", h5py.string_dtype()), ("z", "<f8", (5,))]))]
+    fields = [fields[i] for i in rng.permutation(len(fields))]
+    table = np.zeros(rows, np.dtype(fields))
+    table["o"] = None
+    for i in range(rows):
+        table["s"][i], table["v"][i], table["p"][i], table["q"]["t"][i] = "a" * i, np.zeros(i % 4), "b", f"{i}"
+    members = {"x": table["x"], "y": table["y"], "i": table["i"], "q.z": table["q"]["z"]}
+    for values in members.values():
+        values[:] = rng.integers(-99, 99, values.shape)
+    for layout in LAYOUTS:
+        with h5py.File(folder / "t.h5", "w") as file:
+            file.create_dataset("d", data=table, **layout)
+        for name, values in members.items():
+            right(folder, damier, f"t.h5:/d.{name}", values.astype("f8"), "--type", "f64", ranks=int(rng.integers(1, 4)))
+    with h5py.File(folder / "t.h5", "w") as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_layout(h5py.h5d.COMPACT)
+        kind = h5py.h5t.py_create(table[:3].dtype, logical=True)
+        h5py.h5d.create(file.id, b"d", kind, h5py.h5s.create_simple((3,)), plist)
+        file["d"][...] = table[:3]
+    refused(folder, damier, "t.h5:/d.x", "strings of any length")
+
+
 def complex_numbers(folder, damier):
     """Of halves, of integers, of members with any names and at any place."""
     rng = np.random.default_rng(1)
@@ -279,7 +307,7 @@ def patterns(folder, damier):
 def main():
     chosen = options()
     work = [(case,) for case in (complex_numbers, names_of_c, patterns)]
-    for case in (compounds, lines, frames):
+    for case in (compounds, texts, lines, frames):
         work += [(case, seed) for seed in range(how_many(chosen, 2, 2, 20))]
     run_cases(chosen.damier, work)
 
