@@ -145,10 +145,12 @@ run_unit() {
 
 # The program is emulated; NumPy, which judges it, is not.
 run_judges() {
-  local name names=("$@") failed=0
+  local name names=("$@") failed=0 python
+  python=$(python_with 'h5py, numpy')
+  [ -n "$python" ] || die "no Python has NumPy and h5py: apt-get install python3-h5py"
   [ ${#names[@]} != 0 ] || names=(shapes ops types gram covariance slices compare zarr codecs)
   for name in "${names[@]}"; do
-    timeout 3000 python3 "tests/judge/judge_$name.py" --damier "$built/emulated/damier" >"$built/judge_$name.log" 2>&1 || failed=1
+    timeout 3000 "$python" "tests/judge/judge_$name.py" --damier "$built/emulated/damier" >"$built/judge_$name.log" 2>&1 || failed=1
     note "judge.$name: $(tail -n 1 "$built/judge_$name.log")"
   done
   return $failed
