@@ -48,6 +48,9 @@ x = damier.open("A.h5:/x")
 product: damier.Product = x @ x.T
 damier.save(product, "C.h5", force=True)
 print((2 * (x[:10] @ a)).compute(threads=1), x.shape)
+print((x[[3, 1]].T @ x[a[:, 0] > 0])[:2].compute(), damier.open(["A.h5:/x", pathlib.Path("B.npy")])[::-1][:5])
+damier.verify(a, "B.h5", np.ones((3, 5)))
+damier.PCA(2).set_output(transform="pandas").fit_transform(a)
 
 try:
     damier.multiply("A.h5", "B.h5", "C.h5")
