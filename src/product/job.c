@@ -18,10 +18,6 @@ static int64_t read_memory(const dm_problem *p) {
   return dm_max(DM_READ_MEMORY, kept);
 }
 
-static bool old_is_read(const dm_job *job) {
-  return job->problem.reads_c && dm_job_is_read(job, DM_OLD);
-}
-
 static dm_op op_of(const dm_job *job, int matrix) {
   const dm_equation *e = &job->multiply->equation;
   return matrix == DM_A ? e->op_a : matrix == DM_B ? e->op_b : DM_OP_N;
@@ -71,7 +67,7 @@ dm_status dm_job_identify_memory(dm_job *j) {
 
 static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   dm_dataset_input *input = &j->source.inputs[matrix];
-  if (!dm_job_is_read(j, matrix)) return DM_OK;
+  if (!dm_job_in_file(j, matrix)) return DM_OK;
   *input = (dm_dataset_input){.op = op_of(j, matrix),
                               .chunked = dataset->chunk_rows > 0,
                               .whole = dm_problem_is_whole(&j->problem)};
@@ -89,7 +85,7 @@ dm_status dm_job_open_inputs(dm_job *j) {
   DM_TRY(open_input(j, &m->a, DM_A));
   DM_TRY(open_input(j, &m->b, DM_B));
   dm_source_datasets.set_keepalive(&j->source, &j->run->keepalive);
-  if (!old_is_read(j)) return DM_OK;
+  if (!j->problem.reads_c || !dm_job_in_file(j, DM_OLD)) return DM_OK;
   DM_TRY(dm_reader_open(&m->c, DM_DTYPE_NONE, &j->old));
   dm_reader_share_threads(j->old, j->ahead);
   return DM_OK;
@@ -99,7 +95,7 @@ dm_status dm_job_check_old(const dm_job *j) {
   const dm_problem *p = &j->problem;
   if (p->symmetry == DM_NO_SYMMETRY || !p->reads_c) return DM_OK;
   /* A C that replaced it cannot be verified from the matrices. */
-  if (!j->old || (dm_job_replaces_old(j) && j->from_files))
+  if (!j->old || (dm_job_replaces_old(j) && j->basis == DM_BASIS_REREAD))
     return dm_comm_agree(
         j->run->world,
         dm_hint(dm_fail(DM_E_USAGE, "a symmetric product adds an old C in a file, or in the host "
@@ -152,26 +148,25 @@ static bool is_result_there(const dm_job *j) {
          (!p->reads_c || (lies_on_gpu(j, DM_OLD) && old->dtype == c->dtype));
 }
 
+static dm_home home_of(const dm_job *j, int x) {
+  const dm_multiply *m = j->multiply;
+  if (m->measurement) return DM_HOME_SHARES;
+  if (!m->in_memory[x]) return DM_HOME_FILE;
+  if (x == DM_C ? m->whole_c.base != NULL : dm_multiply_is_read(m, x)) return DM_HOME_SEEN;
+  const bool there = x == DM_C ? is_result_there(j) : x != DM_OLD && is_operand_there(j, x);
+  return there ? DM_HOME_DEVICE : DM_HOME_HOST;
+}
+
 static dm_status job_describe(dm_job *j) {
   const dm_multiply *m = j->multiply;
   dm_problem *p = &j->problem;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, p));
-  for (int x = 0; x < 2; x++) {
-    if (!dm_job_in_memory(j, x)) continue;
-    p->home[x] = dm_job_is_read(j, x)     ? DM_HOME_SEEN
-                 : is_operand_there(j, x) ? DM_HOME_DEVICE
-                                          : DM_HOME_HOST;
-    if (!dm_job_is_read(j, x)) *(x == DM_A ? &p->op_a : &p->op_b) = DM_OP_N;
-  }
-  if (dm_job_in_memory(j, DM_C))
-    p->home[DM_C] = dm_job_is_written(j) ? DM_HOME_SEEN
-                    : is_result_there(j) ? DM_HOME_DEVICE
-                                         : DM_HOME_HOST;
-  if (dm_job_in_memory(j, DM_OLD)) p->home[DM_OLD] = old_is_read(j) ? DM_HOME_SEEN : DM_HOME_HOST;
-  if (m->measurement)
-    dm_problem_set_home(p, m->measurement->from_host ? DM_HOME_HOST : DM_HOME_SHARES);
+  for (int x = 0; x < DM_HOMES; x++) p->home[x] = j->home[x] = home_of(j, x);
+  if (m->measurement && m->measurement->from_host) dm_problem_set_home(p, DM_HOME_HOST);
+  if (dm_job_is_moved(j, DM_A)) p->op_a = DM_OP_N;
+  if (dm_job_is_moved(j, DM_B)) p->op_b = DM_OP_N;
   j->form = m->form;
-  return dm_multiply_in_file(m, DM_C) ? complete_form(&j->form, p) : DM_OK;
+  return j->home[DM_C] == DM_HOME_FILE ? complete_form(&j->form, p) : DM_OK;
 }
 
 dm_status dm_job_describe(dm_job *j) {
@@ -189,25 +184,35 @@ dm_status dm_job_describe(dm_job *j) {
 
 void dm_job_set_ends(dm_job *j) {
   const dm_multiply *m = j->multiply;
-  const dm_distributed *operands[2] = {dm_job_is_brought(j, DM_A) ? &j->memory[DM_A] : NULL,
-                                       dm_job_is_brought(j, DM_B) ? &j->memory[DM_B] : NULL};
+  const dm_distributed *operands[2] = {dm_job_is_moved(j, DM_A) ? &j->memory[DM_A] : NULL,
+                                       dm_job_is_moved(j, DM_B) ? &j->memory[DM_B] : NULL};
   const bool conjugate[2] = {m->equation.op_a == DM_OP_C, m->equation.op_b == DM_OP_C};
-  dm_distributed *old = dm_job_in_memory(j, DM_OLD) && !dm_job_replaces_old(j) &&
-                                j->problem.reads_c && !old_is_read(j)
-                            ? &j->memory[DM_OLD]
-                            : NULL;
-  const bool on_gpu[2] = {j->problem.home[DM_A] == DM_HOME_DEVICE,
-                          j->problem.home[DM_B] == DM_HOME_DEVICE};
+  const bool old = j->problem.reads_c && dm_job_is_moved(j, DM_OLD) && !dm_job_replaces_old(j);
+  const bool on_gpu[2] = {j->home[DM_A] == DM_HOME_DEVICE, j->home[DM_B] == DM_HOME_DEVICE};
   if (operands[DM_A] || operands[DM_B])
     dm_memory_operands_open(j->run, operands, conjugate, on_gpu, &j->operands);
   j->result = (dm_memory_result){.run = j->run,
                                  .matrix = &j->memory[DM_C],
                                  .replaces = dm_job_replaces_old(j),
-                                 .old = old,
-                                 .on_gpu = j->problem.home[DM_C] == DM_HOME_DEVICE};
+                                 .old = old ? &j->memory[DM_OLD] : NULL,
+                                 .on_gpu = j->home[DM_C] == DM_HOME_DEVICE};
   memcpy(j->result.alpha, m->equation.alpha, sizeof j->result.alpha);
   memcpy(j->result.beta, m->equation.beta, sizeof j->result.beta);
   j->sink.correlates = dm_job_in_memory(j, DM_C) ? 0.0 : j->problem.correlates;
   memcpy(j->sink.alpha, m->equation.alpha, sizeof j->sink.alpha);
   memcpy(j->sink.beta, m->equation.beta, sizeof j->sink.beta);
+}
+
+dm_status dm_job_deliver(dm_job *j) {
+  if (!j->held) return DM_OK;
+  j->held = false;
+  if (!j->sink.holds) return dm_memory_result_deliver(&j->result, &j->product.local, 0);
+  return dm_comm_agree(j->run->world, dm_file_sink_release(&j->sink, &j->product.local));
+}
+
+dm_status dm_job_unchanged(const dm_job *j) {
+  if (!dm_job_in_memory(j, DM_A)) DM_TRY(dm_dataset_unchanged(&j->multiply->a));
+  if (!dm_job_in_memory(j, DM_B)) DM_TRY(dm_dataset_unchanged(&j->multiply->b));
+  return j->problem.reads_c && !dm_job_in_memory(j, DM_OLD) ? dm_dataset_unchanged(&j->multiply->c)
+                                                            : DM_OK;
 }

@@ -12,12 +12,21 @@
 #include "product/memory_result.h"
 #include "run/run.h"
 
+/* What the verdict on C rests on: A and B as they passed, and C's elements as they were stored, or
+ * its sums, from which elements are made after the verdict; or all of them, read again. */
+typedef enum dm_verdict_basis {
+  DM_BASIS_ELEMENTS,
+  DM_BASIS_SUMS,
+  DM_BASIS_REREAD
+} dm_verdict_basis;
+
 /* One round of a multiplication, with all resources, so that one function closes them. */
 typedef struct dm_job {
   dm_run *run;
   const dm_multiply *multiply; /* &own */
   dm_multiply own;
-  dm_problem problem;       /* as planned */
+  dm_problem problem;     /* as planned */
+  dm_home home[DM_HOMES]; /* where A, B, C and the old C are; SHARES: generated there, C nowhere */
   dm_distributed memory[4]; /* of matrices in memory: op(A), op(B), C, the old C */
   dm_memory_operands operands;
   dm_memory_result result;
@@ -33,9 +42,8 @@ typedef struct dm_job {
   dm_output_form form; /* completed */
   dm_output_file file;
   dm_tile_states states;
+  dm_verdict_basis basis;
   bool held;        /* C in memory is one tile, and not delivered yet */
-  bool sums;        /* C's sums are verified, before they are finished */
-  bool from_files;  /* C is verified from its file or memory, because of earlier tiles */
   bool expects_nan; /* rows or columns of C must be NaN */
   bool keep_part;
   bool read_back;           /* C was compared with what was written */
@@ -50,32 +58,24 @@ typedef struct dm_job {
 } dm_job;
 
 static inline bool dm_job_in_memory(const dm_job *job, int matrix) {
-  return job->multiply->in_memory[matrix] != NULL;
+  const dm_home home = job->home[matrix];
+  return home != DM_HOME_FILE && home != DM_HOME_SHARES;
+}
+
+/* Whether it is in a file, or in memory that all ranks see whole: read and written like a file. */
+static inline bool dm_job_in_file(const dm_job *job, int matrix) {
+  return job->home[matrix] == DM_HOME_FILE || job->home[matrix] == DM_HOME_SEEN;
+}
+
+/* Whether the ranks have its parts, which are moved to the plan's places, or C from there. */
+static inline bool dm_job_is_moved(const dm_job *job, int matrix) {
+  return job->home[matrix] == DM_HOME_HOST || job->home[matrix] == DM_HOME_DEVICE;
 }
 
 /* Whether beta multiplies the elements that C has in memory. */
 static inline bool dm_job_replaces_old(const dm_job *job) {
   const dm_multiply *m = job->multiply;
   return job->problem.reads_c && m->in_memory[DM_OLD] && m->in_memory[DM_OLD] == m->in_memory[DM_C];
-}
-
-static inline bool dm_job_is_read(const dm_job *job, int matrix) {
-  return dm_multiply_is_read(job->multiply, matrix);
-}
-
-/* Whether its pieces are moved to the plan's places before the products. */
-static inline bool dm_job_is_brought(const dm_job *job, int matrix) {
-  return dm_job_in_memory(job, matrix) && !dm_job_is_read(job, matrix);
-}
-
-/* Whether C in memory gets its elements strip by strip, as a file does. */
-static inline bool dm_job_is_written(const dm_job *job) {
-  return dm_job_in_memory(job, DM_C) && job->multiply->whole_c.base;
-}
-
-/* Whether C in memory is summed first and gets its elements later. */
-static inline bool dm_job_is_returned(const dm_job *job) {
-  return dm_job_in_memory(job, DM_C) && !dm_job_is_written(job);
 }
 
 /* The problem as the planner sees it: what is in memory has its op applied already, unless it is
@@ -102,5 +102,12 @@ dm_status dm_job_open_inputs(dm_job *job);
 
 /* A symmetric product adds a symmetric old C. */
 dm_status dm_job_check_old(const dm_job *job);
+
+/* C in memory gets a single tile after its verdict, so that a wrong one replaces nothing. */
+dm_status dm_job_deliver(dm_job *job);
+
+/* DM_E_IO and others: an input was written while it was read, and C matches neither its old nor its
+ * new elements. */
+dm_status dm_job_unchanged(const dm_job *job);
 
 #endif
