@@ -1,3 +1,4 @@
+/* Contexts: opened and closed, their options, and what the last call left. */
 #include "api/library.h"
 
 #include <stdio.h>
@@ -5,21 +6,15 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "check/verdict.h"
 #if DAMIER_MPI
 #include "comm/comm_mpi.h"
 #endif
 #include "comm/team.h"
 #include "core/buffer.h"
-#include "core/clock.h"
 #include "core/copy.h"
 #include "core/notes.h"
 #include "core/suggest.h"
 #include "core/version.h"
-#include "engine/dataset_input.h"
-#include "programs/info.h"
-#include "programs/pairwise.h"
-#include "programs/verify_result.h"
 
 /* ---- errors ---- */
 
@@ -41,16 +36,8 @@ static int context_answer(dm_status status, damier_error *error) {
 
 /* ---- calls ---- */
 
-/* A call of a function of a context. */
-typedef struct context_visit {
-  damier_context *context; /* NULL: it was refused */
-  dm_plain_numbers numbers;
-  int gpu; /* that the caller's thread has selected; -1: none */
-} context_visit;
-
-/* Other ranks do not know if this fails. */
-static dm_status enter(context_visit *v, damier_context *context) {
-  *v = (context_visit){.gpu = -1};
+dm_status dm_api_enter(dm_api_visit *v, damier_context *context) {
+  *v = (dm_api_visit){.gpu = -1};
   dm_plain_numbers_begin(&v->numbers);
   if (!context) return dm_fail(DM_E_USAGE, "the context is NULL");
   if (atomic_flag_test_and_set(&context->busy))
@@ -63,7 +50,7 @@ static dm_status enter(context_visit *v, damier_context *context) {
   return dm_comm_usable(context->run.world);
 }
 
-static int context_leave(context_visit *v, dm_status status, damier_error *error) {
+int dm_api_leave(dm_api_visit *v, dm_status status, damier_error *error) {
   const int code = context_answer(status, error);
   if (v->context) atomic_flag_clear(&v->context->busy);
   dm_plain_numbers_end(&v->numbers);
@@ -118,8 +105,7 @@ static void forget_record(damier_context *context) {
   *context->recorded = (dm_recorded){0};
 }
 
-/* What the last call left for the caller. */
-static void forget_results(damier_context *context) {
+void dm_api_forget(damier_context *context) {
   forget_record(context);
   dm_reduced_kept_free(&context->kept);
   dm_components_result_free(&context->found);
@@ -130,7 +116,7 @@ static void close_context(damier_context *context) {
   dm_kept_backend_close(&context->opened);
   dm_run_leave(&context->run);
   dm_notes_free(context->run.log.notes);
-  forget_results(context);
+  dm_api_forget(context);
   free(context->recorded);
   free(context->old_file);
   for (int i = 0; i < DM_USER_VECTORS; i++) free(context->numbers_of[i]);
@@ -140,7 +126,7 @@ static void close_context(damier_context *context) {
 /* ADOPTED: the outcome of getting WORLD. */
 static int context_open_in(dm_status adopted, dm_comm *world, damier_context **context,
                            damier_error *error) {
-  context_visit v = {.gpu = -1};
+  dm_api_visit v = {.gpu = -1};
   damier_context *new = NULL;
   dm_plain_numbers_begin(&v.numbers);
   dm_status status = adopted ? adopted : open_context(world, &new);
@@ -150,7 +136,7 @@ static int context_open_in(dm_status adopted, dm_comm *world, damier_context **c
                       context ? DM_OK : dm_fail(DM_E_USAGE, "the address of the context is NULL"));
   if (new &&status) close_context(new);
   if (context) *context = status ? NULL : new;
-  return context_leave(&v, status, error);
+  return dm_api_leave(&v, status, error);
 }
 
 #if DAMIER_MPI
@@ -224,45 +210,44 @@ static void close_all(damier_context *context) {
 
 int damier_open_gpus(int gpus, damier_context **context, damier_error *error) {
   if (gpus == 1) return damier_open_local(context, error);
-  context_visit v = {.gpu = -1};
+  dm_api_visit v = {.gpu = -1};
   damier_context *new = NULL;
   dm_plain_numbers_begin(&v.numbers);
   dm_status status =
       context ? check_gpus(gpus) : dm_fail(DM_E_USAGE, "the address of the context is NULL");
   if (!status) status = open_team(gpus, &new);
   if (context) *context = status ? NULL : new;
-  return context_leave(&v, status, error);
+  return dm_api_leave(&v, status, error);
 }
 
 void damier_close(damier_context *context) {
-  context_visit v;
-  dm_status status = context ? enter(&v, context) : DM_OK;
+  dm_api_visit v;
+  dm_status status = context ? dm_api_enter(&v, context) : DM_OK;
   if (!context) return;
   if (v.context) close_all(context);
   v.context = NULL;
-  (void)context_leave(&v, status, NULL);
+  (void)dm_api_leave(&v, status, NULL);
 }
 
 void damier_on_progress(damier_context *context,
                         int (*progress)(void *argument, int64_t done, int64_t total),
                         void *argument) {
-  context_visit v;
-  dm_status status = enter(&v, context);
+  dm_api_visit v;
+  dm_status status = dm_api_enter(&v, context);
   if (v.context) {
     context->progress = progress;
     context->argument = argument;
   }
-  (void)context_leave(&v, status, NULL);
+  (void)dm_api_leave(&v, status, NULL);
 }
 
-/* The verb of the command that makes the same product. */
-static const char *context_verb_of(const dm_stated *stated) {
+const char *dm_api_verb(const dm_stated *stated) {
   if (stated->components) return stated->components;
   if (stated->correlation) return "cor";
   return stated->covariance ? "cov" : stated->gram ? "gram" : "multiply";
 }
 
-static dm_status record_text(const damier_context *context, dm_record *record) {
+dm_status dm_api_record(const damier_context *context, dm_record *record) {
   dm_record_notes(record, context->run.log.notes);
   return dm_record_json(record, &context->recorded->text);
 }
@@ -271,10 +256,10 @@ static dm_status record_due(const damier_context *context) {
   dm_recorded *r = context->recorded;
   dm_record *record;
   r->is_due = false;
-  DM_TRY(dm_record_new_at(context_verb_of(&context->product.stated), context->run.command, r->when,
+  DM_TRY(dm_record_new_at(dm_api_verb(&context->product.stated), context->run.command, r->when,
                           &record));
   dm_in_place_record(&context->in_place, &r->outcome, &context->run, record);
-  dm_status status = record_text(context, record);
+  dm_status status = dm_api_record(context, record);
   dm_record_free(record);
   return status;
 }
@@ -292,7 +277,7 @@ const char *damier_record(const damier_context *context) {
 
 static int found_array(const damier_context *context, int index, damier_array *array) {
   const dm_array *found = &context->found.arrays[index];
-  *array = (damier_array){.of = context_verb_of(&context->product.stated),
+  *array = (damier_array){.of = dm_api_verb(&context->product.stated),
                           .name = found->name,
                           .type = (damier_type)found->dtype,
                           .rows = found->rows,
@@ -395,20 +380,20 @@ static dm_status set_vector(damier_context *context, const char *name, bool of_r
 
 int damier_set_vector(damier_context *context, const char *option, int of_rows, damier_type type,
                       int64_t count, const void *numbers, damier_error *error) {
-  context_visit v;
-  dm_status status = enter(&v, context);
+  dm_api_visit v;
+  dm_status status = dm_api_enter(&v, context);
   if (!status) status = set_vector(context, option, of_rows != 0, (dm_dtype)type, count, numbers);
   if (v.context) context->product.is_kept = false;
-  return context_leave(&v, status, error);
+  return dm_api_leave(&v, status, error);
 }
 
 int damier_set(damier_context *context, const char *option, const char *value,
                damier_error *error) {
-  context_visit v;
-  dm_status status = enter(&v, context);
+  dm_api_visit v;
+  dm_status status = dm_api_enter(&v, context);
   if (!status) status = set(context, option, value);
   if (v.context) context->product.is_kept = false;
-  return context_leave(&v, status, error);
+  return dm_api_leave(&v, status, error);
 }
 
 static dm_status set_old(damier_context *context, const damier_matrix *c) {
@@ -429,301 +414,9 @@ static dm_status set_old(damier_context *context, const damier_matrix *c) {
 }
 
 int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *error) {
-  context_visit v;
-  dm_status status = enter(&v, context);
+  dm_api_visit v;
+  dm_status status = dm_api_enter(&v, context);
   if (!status) status = set_old(context, c);
   if (v.context) context->product.is_kept = false;
-  return context_leave(&v, status, error);
-}
-
-/* ---- work ---- */
-
-/* Every collective call begins with this. */
-static dm_status begin_call(damier_context *context, const dm_call_checked *checked) {
-  context->run.born = context->run.lap = dm_now();
-  context->asked = 0;
-  forget_results(context);
-  dm_notes_clear(context->run.log.notes);
-  return dm_checks(context, checked);
-}
-
-/* On rank 0. */
-static dm_status new_record(const damier_context *context, const char *call, dm_record **record) {
-  const bool has = context->run.rank == 0;
-  return dm_comm_agree(context->run.world,
-                       has ? dm_record_new(call, context->run.command, record) : DM_OK);
-}
-
-/* Rank 0's record is that of all ranks. */
-static dm_status share_record(const damier_context *context) {
-  const dm_comm *world = context->run.world;
-  char **text = &context->recorded->text;
-  int64_t bytes = *text ? (int64_t)strlen(*text) + 1 : 0;
-  DM_TRY(dm_comm_broadcast(world, &bytes, sizeof bytes, 0));
-  if (bytes == 0) return DM_OK;
-  if (context->run.rank > 0) *text = malloc((size_t)bytes);
-  DM_TRY(dm_comm_agree(world, *text ? DM_OK : dm_fail(DM_E_FIT, "no memory for the record")));
-  return dm_comm_broadcast(world, *text, bytes, 0);
-}
-
-/* A failed verification still gets its record. */
-static dm_status keep_record(damier_context *context, dm_status status, dm_record *record) {
-  const bool has = !status || dm_verdict_is(status); /* the same on all ranks */
-  if (record && has) status = dm_status_first(status, record_text(context, record));
-  dm_record_free(record);
-  return has ? dm_status_first(status, share_record(context)) : status;
-}
-
-static dm_status context_plan(dm_api_product *product) {
-  dm_record *record = NULL;
-  dm_status status = new_record(product->context, "plan", &record);
-  if (!status) status = dm_api_product_plan(product, record);
-  return keep_record(product->context, status, record);
-}
-
-static dm_status context_multiply(dm_api_product *product) {
-  dm_recorded *recorded = product->context->recorded;
-  dm_record *record = NULL;
-  bool taken;
-  dm_status status = dm_api_product_in_place(product, &recorded->outcome, &taken);
-  if (taken || status) {
-    recorded->is_due = taken && (!status || dm_verdict_is(status));
-    if (recorded->is_due) recorded->when = time(NULL);
-    return status;
-  }
-  status = new_record(product->context, context_verb_of(&product->stated), &record);
-  if (!status) status = dm_api_product_multiply(product, record);
-  return keep_record(product->context, status, record);
-}
-
-static dm_status context_work(dm_api_product *product) {
-  const dm_stated *stated = &product->stated;
-  const dm_call_checked checked = {.call = stated->plan_only ? "plan" : context_verb_of(stated),
-                                   .of_rows = stated->of_rows,
-                                   .writes = !stated->plan_only,
-                                   .matrices = {product->a, product->b, product->c}};
-  DM_TRY(begin_call(product->context, &checked));
-  DM_TRY(dm_api_product_inspect(product));
-  return product->stated.plan_only ? context_plan(product) : context_multiply(product);
-}
-
-static dm_status carry_out(damier_context *context, const dm_stated *stated) {
-  dm_api_product *product = &context->product;
-  dm_api_product_begin(product, context, stated);
-  dm_status status = context_work(product);
-  dm_dataset_free(&product->files.a);
-  dm_dataset_free(&product->files.b);
-  dm_dataset_free(&product->files.c);
-  return status;
-}
-
-/* A worker has the options of its leader. */
-static void take_settings(damier_context *context, const damier_context *leader) {
-  if (context == leader) return;
-  context->settings = leader->settings;
-  context->has_old = leader->has_old;
-  if (leader->has_old) context->old = dm_led_part(&leader->old, context->run.rank);
-}
-
-/* This rank's parts of the matrices STATED, in a context of several GPUs. */
-static dm_status carry_out_parts(damier_context *context, const dm_stated *stated) {
-  const damier_matrix *const whole[] = {stated->a, stated->b, stated->c};
-  damier_matrix parts[3];
-  dm_stated product = *stated;
-  for (int i = 0; i < 3; i++)
-    if (whole[i]) parts[i] = dm_led_part(whole[i], context->run.rank);
-  product.a = whole[0] ? &parts[0] : NULL;
-  product.b = whole[1] ? &parts[1] : NULL;
-  product.c = whole[2] ? &parts[2] : NULL;
-  return carry_out(context, &product);
-}
-
-static bool is_on_gpu(const damier_matrix *m) {
-  return m->division != DAMIER_IN_FILE && m->memory == DAMIER_GPU_MEMORY;
-}
-
-static dm_status check_parts(const damier_context *context, const damier_matrix *m) {
-  if (m->parts && m->part_count != context->run.ranks)
-    return dm_fail(DM_E_USAGE, "a matrix in %d parts, in a context of %d GPUs", m->part_count,
-                   context->run.ranks);
-  if (m->parts || !is_on_gpu(m)) return DM_OK;
-  return dm_hint(
-      dm_fail(DM_E_USAGE, "a whole matrix in the memory of one GPU, in a context of several"),
-      "state the part of each GPU, or pass host memory");
-}
-
-/* Before workers learn of the call. */
-static dm_status check_all_parts(const damier_context *context, const dm_stated *stated) {
-  const damier_matrix *const all[] = {stated->a, stated->b, stated->c,
-                                      context->has_old ? &context->old : NULL};
-  for (int i = 0; i < 4; i++) {
-    dm_status status = all[i] ? check_parts(context, all[i]) : DM_OK;
-    if (!status) continue;
-    status->agreed = true; /* one thread calls for all ranks */
-    return dm_context(status, "%s", dm_matrix_name(i));
-  }
-  return DM_OK;
-}
-
-static dm_status product_here(damier_context *context, const dm_led_call *call) {
-  take_settings(context, call->leader);
-  return call->led ? carry_out_parts(context, call->stated) : carry_out(context, call->stated);
-}
-
-/* A collective call, by all ranks of CONTEXT. */
-static int call_all(damier_context *context, dm_led_call call, damier_error *error) {
-  context_visit v;
-  dm_status status = enter(&v, context);
-  call.leader = context;
-  if (!status && context->workers && call.stated) status = check_all_parts(context, call.stated);
-  if (!status) status = dm_lead(&call);
-  return context_leave(&v, status, error);
-}
-
-static int run_product(damier_context *context, const dm_stated *stated, damier_error *error) {
-  return call_all(context, (dm_led_call){.work = product_here, .stated = stated}, error);
-}
-
-int damier_multiply(damier_context *context, const damier_matrix *a, const damier_matrix *b,
-                    const damier_matrix *c, damier_error *error) {
-  return run_product(context, &(dm_stated){.a = a, .b = b, .c = c}, error);
-}
-
-static int with_itself(damier_context *context, const damier_matrix *x, dm_stated stated,
-                       damier_error *error) {
-  stated.a = stated.b = x;
-  stated.gram = true;
-  return run_product(context, &stated, error);
-}
-
-int damier_gram(damier_context *context, const damier_matrix *x, int of_rows,
-                const damier_matrix *c, damier_error *error) {
-  return with_itself(context, x, (dm_stated){.c = c, .of_rows = of_rows != 0}, error);
-}
-
-int damier_cov(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
-               damier_error *error) {
-  return with_itself(context, x, (dm_stated){.c = c, .of_rows = of_rows != 0, .covariance = true},
-                     error);
-}
-
-int damier_cor(damier_context *context, const damier_matrix *x, int of_rows, const damier_matrix *c,
-               damier_error *error) {
-  return with_itself(
-      context, x,
-      (dm_stated){.c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true}, error);
-}
-
-int damier_pca(damier_context *context, const damier_matrix *x, int of_rows,
-               const damier_matrix *result, damier_error *error) {
-  return with_itself(
-      context, x,
-      (dm_stated){.c = result, .of_rows = of_rows != 0, .covariance = true, .components = "pca"},
-      error);
-}
-
-int damier_svd(damier_context *context, const damier_matrix *x, int of_rows,
-               const damier_matrix *result, damier_error *error) {
-  return with_itself(context, x,
-                     (dm_stated){.c = result, .of_rows = of_rows != 0, .components = "svd"}, error);
-}
-
-int damier_cov_two(damier_context *context, const damier_matrix *x, const damier_matrix *y,
-                   int of_rows, const damier_matrix *c, damier_error *error) {
-  return run_product(
-      context, &(dm_stated){.a = x, .b = y, .c = c, .of_rows = of_rows != 0, .covariance = true},
-      error);
-}
-
-int damier_cor_two(damier_context *context, const damier_matrix *x, const damier_matrix *y,
-                   int of_rows, const damier_matrix *c, damier_error *error) {
-  return run_product(
-      context,
-      &(dm_stated){
-          .a = x, .b = y, .c = c, .of_rows = of_rows != 0, .covariance = true, .correlation = true},
-      error);
-}
-
-int damier_plan(damier_context *context, const damier_matrix *a, const damier_matrix *b,
-                const damier_matrix *c, damier_error *error) {
-  return run_product(context, &(dm_stated){.a = a, .b = b, .c = c, .plan_only = true}, error);
-}
-
-static dm_status verify_files(damier_context *context, const damier_matrix *const matrices[3],
-                              dm_record *record) {
-  const dm_run *run = &context->run;
-  const char *const operands[] = {matrices[0]->file, matrices[1]->file, matrices[2]->file};
-  dm_verify verify = {.has_c0 = false};
-  dm_status status = DM_OK;
-  if (run->rank == 0) status = dm_request_verify(&context->settings, &run->log, operands, &verify);
-  dm_tile_record *tiles = verify.tiles; /* only valid on rank 0 */
-  status = dm_comm_agree(run->world, status);
-  if (!status) status = dm_comm_broadcast(run->world, &verify, sizeof verify, 0);
-  if (status && run->rank > 0) verify = (dm_verify){.has_c0 = false}; /* no address of rank 0 */
-  dm_dataset *const datasets[] = {&verify.a, &verify.b, &verify.c, &verify.c0};
-  if (!status) status = dm_datasets_share(run->world, run->rank, datasets, 4);
-  const dm_engine_options engine = dm_request_engine(&context->settings);
-  if (!status)
-    status = dm_is_of_pairs(&verify) ? dm_pairwise_verify(&context->run, &verify, &engine, record)
-                                     : dm_verify_run(&context->run, &verify, record);
-  for (int i = 0; i < 4; i++) dm_dataset_free(datasets[i]);
-  free(tiles);
-  return status;
-}
-
-static dm_status context_verify(damier_context *context, const damier_matrix *const all[3],
-                                dm_record **record) {
-  const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
-  DM_TRY(begin_call(context, &checked));
-  DM_TRY(new_record(context, checked.call, record));
-  for (int i = 0; i < 3; i++)
-    if (all[i]->division != DAMIER_IN_FILE)
-      return dm_comm_agree(context->run.world,
-                           dm_fail(DM_E_USAGE, "only matrices in files can be verified"));
-  return verify_files(context, all, *record);
-}
-
-static dm_status verify_here(damier_context *context, const dm_led_call *call) {
-  dm_record *record = NULL;
-  take_settings(context, call->leader);
-  dm_status status = context_verify(context, call->files, &record);
-  return keep_record(context, status, record);
-}
-
-int damier_verify(damier_context *context, const damier_matrix *a, const damier_matrix *b,
-                  const damier_matrix *c, damier_error *error) {
-  const damier_matrix *const all[] = {a, b, c};
-  return call_all(context, (dm_led_call){.work = verify_here, .files = all}, error);
-}
-
-/* Without LOCATION describes the library. *found: RECORD is worth keeping even on failure. */
-static dm_status context_describe(damier_context *context, const char *location, dm_record *record,
-                                  bool *found) {
-  const dm_run *run = &context->run;
-  dm_status status = DM_OK;
-  if (run->rank == 0)
-    status = location ? dm_request_describe(&context->settings, &run->log, location, record, found)
-                      : dm_info_program(record);
-  return dm_comm_agree(run->world, status);
-}
-
-static dm_status inform(damier_context *context, const char *location, dm_record **record,
-                        bool *useful) {
-  const dm_call_checked checked = {.call = "info", .location = location};
-  DM_TRY(begin_call(context, &checked));
-  DM_TRY(new_record(context, checked.call, record));
-  return context_describe(context, location, *record, useful);
-}
-
-static dm_status inform_here(damier_context *context, const dm_led_call *call) {
-  dm_record *record = NULL;
-  bool useful = false;
-  take_settings(context, call->leader);
-  dm_status status = inform(context, call->location, &record, &useful);
-  if (record && status && useful) status = dm_status_first(status, record_text(context, record));
-  return keep_record(context, status, record);
-}
-
-int damier_info(damier_context *context, const char *location, damier_error *error) {
-  return call_all(context, (dm_led_call){.work = inform_here, .location = location}, error);
+  return dm_api_leave(&v, status, error);
 }

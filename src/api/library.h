@@ -1,5 +1,5 @@
-/* library: shared by the parts of the library. context.c checks arguments and reports errors of
- * every call; the others use dm_status. */
+/* library: shared by the parts of the library. context.c has contexts, their options and what a
+ * call left; calls.c the calls of all ranks. These two report errors; the others use dm_status. */
 #ifndef DM_API_LIBRARY_H
 #define DM_API_LIBRARY_H
 
@@ -85,6 +85,31 @@ struct damier_context {
   atomic_int asked;       /* a stop was requested */
   dm_api_product product; /* of the running call; too large for a caller's stack */
 };
+
+/* ---- a visit: every call of a function of a context (context.c) ---- */
+
+typedef struct dm_api_visit {
+  damier_context *context; /* NULL: it was refused */
+  dm_plain_numbers numbers;
+  int gpu; /* that the caller's thread has selected; -1: none */
+} dm_api_visit;
+
+/* Other ranks do not know if this fails. */
+dm_status dm_api_enter(dm_api_visit *visit, damier_context *context);
+
+/* Reports and frees STATUS. */
+int dm_api_leave(dm_api_visit *visit, dm_status status, damier_error *error);
+
+/* Frees what the last call left for the caller. */
+void dm_api_forget(damier_context *context);
+
+/* The verb of the command that makes the same product. */
+const char *dm_api_verb(const dm_stated *stated);
+
+/* Makes RECORD the one of the last call. */
+dm_status dm_api_record(const damier_context *context, dm_record *record);
+
+/* ---- products ---- */
 
 /* MATRIX, which is in memory, as the pipeline takes it. */
 dm_memory_matrix dm_memory_of(const damier_matrix *matrix);

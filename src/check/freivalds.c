@@ -364,9 +364,8 @@ dm_status dm_freivalds_add_b(dm_freivalds *check, dm_backend *backend, dm_view v
       (group_sums){check->room, check->t, check->exact ? NULL : check->sizes, NULL});
 }
 
-/* Sums COUNT numbers of the wide type, or integers in the same memory, over the ranks. */
-static dm_status freivalds_sum_wide(const dm_freivalds *check, const dm_comm *comm, double *vector,
-                                    int64_t count) {
+dm_status dm_freivalds_sum_wide(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                                int64_t count) {
   if (check->exact) return dm_comm_sum_i64(comm, (int64_t *)vector, count);
   return dm_comm_sum_f64(comm, vector, count * check->parts);
 }
@@ -374,7 +373,7 @@ static dm_status freivalds_sum_wide(const dm_freivalds *check, const dm_comm *co
 dm_status dm_freivalds_project(dm_freivalds *check, const dm_comm *comm) {
   const int64_t k = check->room;
   DM_TRY(dm_freivalds_arrive(check));
-  DM_TRY(freivalds_sum_wide(check, comm, check->t, check->groups * k));
+  DM_TRY(dm_freivalds_sum_wide(check, comm, check->t, check->groups * k));
   if (check->exact) return DM_OK;
   DM_TRY(dm_comm_sum_f64(comm, check->sizes, check->groups * k));
   DM_TRY(dm_freivalds_take_roots(check, check->window.begin, dm_range_size(check->window)));
@@ -540,64 +539,4 @@ void dm_freivalds_reset_c(dm_freivalds *check) {
   memset(check->z, 0, rows * (size_t)check->parts * sizeof(double));
   memset(check->z_squares, 0, rows * sizeof(double));
   memset(check->c_squares, 0, m * sizeof(double));
-}
-
-/* ---- the sums of all ranks, and the verdict ---- */
-
-static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const double *vector,
-                          double *copy, bool wide) {
-  const int64_t rows = check->groups * check->problem.m;
-  memcpy(copy, vector, (size_t)(rows * (wide ? check->parts : 1)) * sizeof(double));
-  return wide ? freivalds_sum_wide(check, comm, copy, rows) : dm_comm_sum_f64(comm, copy, rows);
-}
-
-/* Sums over ranks go to copies, so that judging can be repeated. */
-static dm_status freivalds_sum_rows(const dm_freivalds *check, const dm_comm *comm, double *sums,
-                                    dm_rows_checked *rows) {
-  const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
-  *rows = (dm_rows_checked){.y = sums,
-                            .z = sums + wide,
-                            .z0 = sums + 2 * wide,
-                            .a_squares = sums + 3 * wide,
-                            .z_squares = sums + 3 * wide + m,
-                            .z0_squares = sums + 3 * wide + 2 * m};
-  DM_TRY(sum_copy(check, comm, check->y, rows->y, true));
-  DM_TRY(sum_copy(check, comm, check->z, rows->z, true));
-  DM_TRY(sum_copy(check, comm, check->row_squares, rows->a_squares, false));
-  DM_TRY(sum_copy(check, comm, check->z_squares, rows->z_squares, false));
-  if (!check->problem.reads_c) return DM_OK;
-  DM_TRY(sum_copy(check, comm, check->z0, rows->z0, true));
-  return sum_copy(check, comm, check->z0_squares, rows->z0_squares, false);
-}
-
-/* Sets ROWS. *SUMS is their memory; NULL: they are the check's own. */
-static dm_status rows_of_all(const dm_freivalds *check, const dm_comm *comm, double **sums,
-                             dm_rows_checked *rows) {
-  const int64_t m = check->groups * check->problem.m;
-  *sums = NULL;
-  *rows = (dm_rows_checked){.y = check->y,
-                            .z = check->z,
-                            .z0 = check->z0,
-                            .a_squares = check->row_squares,
-                            .z_squares = check->z_squares,
-                            .z0_squares = check->z0_squares};
-  if (dm_comm_size(comm) == 1) return DM_OK;
-  DM_TRY(dm_buffer_table(3 * m * check->parts + 3 * m, sums));
-  return freivalds_sum_rows(check, comm, *sums, rows);
-}
-
-dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {
-  double squares = 0.0;
-  DM_FREED double *sums = NULL;
-  dm_rows_checked rows;
-  DM_TRY(dm_freivalds_arrive(check));
-  DM_TRY(rows_of_all(check, comm, &sums, &rows));
-  for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];
-  DM_TRY(dm_comm_sum_f64(comm, &squares, 1));
-  DM_TRY(dm_freivalds_compare(check, &rows, verdict));
-  verdict->norm = sqrt(squares);
-  verdict->drawn = true;
-  verdict->seed = check->seed;
-  if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
-  return DM_OK;
 }

@@ -58,6 +58,10 @@ static inline bool dm_freivalds_expects(const dm_centering *lines, int64_t i) {
 /* Waits for pending sums of a device. (freivalds.c) */
 dm_status dm_freivalds_arrive(dm_freivalds *check);
 
+/* Collective: adds VECTOR, of COUNT wide numbers, over all ranks. (freivalds.c) */
+dm_status dm_freivalds_sum_wide(const dm_freivalds *check, const dm_comm *comm, double *vector,
+                                int64_t count);
+
 /* Where row ROW of op(B), which is in the window, is in the vectors of group G. */
 static inline int64_t dm_freivalds_at(const dm_freivalds *check, int g, int64_t row) {
   return g * check->room + row - check->window.begin;
@@ -75,7 +79,5 @@ dm_row_factors dm_freivalds_factors(const dm_freivalds *check);
 
 /* See dm_verdict. */
 double dm_freivalds_unbiased(const dm_row_factors *factors);
-dm_status dm_freivalds_compare(const dm_freivalds *check, const dm_rows_checked *rows,
-                               dm_verdict *verdict);
 
 #endif
