@@ -84,8 +84,8 @@ static dm_status dm_bench_library_run(const dm_rank_state *local, const dm_bench
   DM_TRY(dm_comm_barrier(local->run->world));
   dm_status status = DM_OK;
   if (!local->coords.idle && !dm_view_is_empty(library->a))
-    status = dm_backend_direct(local->backend, result_of(local, narrow), library->a, library->b,
-                               seconds);
+    status = dm_backend_library_gemm(local->backend, result_of(local, narrow), library->a,
+                                     library->b, seconds);
   DM_TRY(dm_comm_agree(local->run->world, status));
   return dm_comm_max_f64(local->run->world, seconds, 1);
 }
@@ -271,7 +271,7 @@ static void record_bench(bench_multiply_bench *b, const dm_phases *phases, const
   record_memory(b, e, record);
   record_energy(b, e, record);
   if (wanted->verify)
-    dm_verdict_record(&b->worst, &(dm_checked){.problem = p}, &b->run->log, record);
+    dm_verdict_record(&b->worst, &(dm_verified){.problem = p}, &b->run->log, record);
   dm_phases_record_natively(phases, &b->setup->plan, record);
   const bool plain = dm_compute_is_plain(&p->compute);
   dm_record_summary(record,

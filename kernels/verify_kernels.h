@@ -75,7 +75,7 @@ typedef struct dm_judge_work {
   dm_columns_found *columns;               /* of blocks: dm_kernels_judge_parts(cols) */
   dm_rows_found *found;                    /* the same: dm_kernels_judge_parts(rows) */
   unsigned *turn;                          /* 0 */
-  dm_checked_found *judged;                /* in memory that the host reads, too */
+  dm_verified_found *judged;               /* in memory that the host reads, too */
   cudaStream_t stream;
 } dm_judge_work;
 cudaError_t dm_kernels_weigh(const dm_judge_work *work);  /* sets w, sizes_w, columns */

@@ -17,19 +17,19 @@ static bool api_product_is_like(const damier_matrix *m, const damier_matrix *kep
   return m->data && !m->parts && dm_checks_is_same(&there, kept);
 }
 
-static bool is_like_kept(const dm_api_product *p, const dm_stated *stated) {
+static bool is_like_cached(const dm_api_product *p, const dm_stated *stated) {
   const damier_matrix *const all[3] = {stated->a, stated->b, stated->c};
   const dm_stated *before = &p->stated;
-  bool like = p->is_kept && !stated->plan_only && stated->gram == before->gram &&
+  bool like = p->is_cached && !stated->plan_only && stated->gram == before->gram &&
               stated->of_rows == before->of_rows && stated->covariance == before->covariance &&
               stated->correlation == before->correlation && !stated->components;
-  for (int x = 0; x < 3 && like; x++) like = all[x] && api_product_is_like(all[x], &p->kept[x]);
+  for (int x = 0; x < 3 && like; x++) like = all[x] && api_product_is_like(all[x], &p->cached[x]);
   return like;
 }
 
 void dm_api_product_begin(dm_api_product *product, damier_context *context,
                           const dm_stated *stated) {
-  if (!is_like_kept(product, stated)) memset(product, 0, sizeof *product);
+  if (!is_like_cached(product, stated)) memset(product, 0, sizeof *product);
   product->context = context;
   product->stated = *stated;
   product->a = stated->a;
@@ -111,7 +111,7 @@ static dm_status api_product_settle(dm_api_product *p) {
 }
 
 /* M, if it is in host memory, all on rank 0, which this is; else base NULL. */
-static dm_view whole_of(const damier_matrix *m) {
+static dm_view seen_of(const damier_matrix *m) {
   const bool whole = m->division == DAMIER_ON_ONE    ? m->rank == 0
                      : m->division == DAMIER_BY_ROWS ? m->own_rows == m->rows
                                                      : m->grid_rows == 1 && m->grid_cols == 1;
@@ -142,14 +142,14 @@ static dm_equation equation_of(const dm_api_product *p) {
 static bool is_seen(const dm_api_product *p, const damier_matrix *m) {
   const dm_run *run = &p->context->run;
   return is_file(m) || m->rows == 0 || m->cols == 0 ||
-         (whole_of(m).base && (run->ranks == 1 || dm_comm_is_one_process(run->world)));
+         (seen_of(m).base && (run->ranks == 1 || dm_comm_is_one_process(run->world)));
 }
 
 /* Types that only exact products of integers have, which are not WHOLE. */
-static dm_status check_types(const dm_api_product *p, bool whole) {
+static dm_status check_types(const dm_api_product *p, bool integral) {
   const damier_matrix *const all[3] = {p->a, p->b, p->files.has_c ? &p->old : NULL};
   static const char *const names[3] = {"A", "B", "the old C"};
-  for (int x = 0; x < 3 && !whole; x++) {
+  for (int x = 0; x < 3 && !integral; x++) {
     if (!all[x] || is_file(all[x])) continue;
     const dm_dtype type = (dm_dtype)all[x]->type;
     if (type > DM_DTYPE_COUNT)
@@ -160,10 +160,10 @@ static dm_status check_types(const dm_api_product *p, bool whole) {
 }
 
 /* An exact C of integers is one of factors that are read, and is written, like files. */
-static dm_status api_product_check_whole(const dm_api_product *p, const dm_problem *problem) {
+static dm_status api_product_check_integral(const dm_api_product *p, const dm_problem *problem) {
   const damier_matrix *const all[3] = {p->a, p->b, p->c};
-  DM_TRY(check_types(p, dm_problem_is_whole(problem)));
-  for (int x = 0; x < 3 && dm_problem_is_whole(problem); x++)
+  DM_TRY(check_types(p, dm_problem_is_integral(problem)));
+  for (int x = 0; x < 3 && dm_problem_is_integral(problem); x++)
     if (!is_kept_only(all[x]) && !is_seen(p, all[x]))
       return dm_hint(
           dm_fail(DM_E_USAGE, "%s is not in the host memory of one process, as products to %s need",
@@ -228,7 +228,7 @@ static dm_status describe_all(dm_api_product *p) {
   DM_TRY(dm_request_inspect_vectors(&p->settings, &p->context->run.log, &equation, &f->a, &f->b,
                                     &f->vectors));
   DM_TRY(dm_problem_of(&f->a, &f->b, f->has_c ? &f->c : NULL, &equation, &problem));
-  DM_TRY(api_product_check_whole(p, &problem));
+  DM_TRY(api_product_check_integral(p, &problem));
   dm_request_tell_types(&p->settings, &p->context->run.log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
   DM_TRY(api_product_check_shape(p, &problem));
   return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
@@ -273,7 +273,7 @@ static dm_status share_findings(dm_api_product *p) {
 dm_status dm_api_product_inspect(dm_api_product *product) {
   const dm_run *run = &product->context->run;
   int *write_by = &product->settings.write_by;
-  if (product->is_kept) return DM_OK;
+  if (product->is_cached) return DM_OK;
   product->settings = product->context->settings;
   /* A file that is truncated while it is mapped ends the process. */
   if (*write_by == (int)DM_WRITE_MAPPED || *write_by == (int)DM_WRITE_AUTO)
@@ -302,14 +302,14 @@ _Static_assert(DAMIER_BY_ROWS == (int)DM_BY_ROWS && DAMIER_ON_ONE == (int)DM_ON_
                "the divisions of damier.h are those of layout/distributed.h");
 
 /* Collective: the ranks of one process see what rank 0 has. */
-static dm_status see_whole(dm_api_product *p) {
+static dm_status see_all(dm_api_product *p) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   const dm_run *run = &p->context->run;
-  memset(p->whole, 0, sizeof p->whole);
+  memset(p->seen, 0, sizeof p->seen);
   if (run->ranks > 1 && !dm_comm_is_one_process(run->world)) return DM_OK;
   for (int x = 0; x < 4 && run->rank == 0; x++)
-    if (all[x]) p->whole[x] = whole_of(all[x]);
-  return dm_comm_broadcast(run->world, p->whole, sizeof p->whole, 0);
+    if (all[x]) p->seen[x] = seen_of(all[x]);
+  return dm_comm_broadcast(run->world, p->seen, sizeof p->seen, 0);
 }
 
 static void find_memory(dm_api_product *p) {
@@ -322,7 +322,7 @@ static void describe_job(dm_api_product *p, dm_multiply *job) {
   const damier_matrix *const all[4] = {p->a, p->b, p->c, p->files.has_c ? &p->old : NULL};
   dm_request_multiply(&p->settings, &p->files, job);
   job->engine.known = &p->context->links;
-  job->engine.kept = &p->context->opened;
+  job->engine.cached = &p->context->opened;
   job->engine.read_copies = true; /* mapped pages of a truncated file would end the process */
   job->equation.type_c = equation_of(p).type_c;
   find_memory(p);
@@ -330,19 +330,19 @@ static void describe_job(dm_api_product *p, dm_multiply *job) {
     if (all[x] && !is_file(all[x]) && !is_kept_only(all[x])) job->in_memory[x] = &p->memory[x];
   dm_dataset *const sets[4] = {&job->a, &job->b, NULL, &job->c};
   for (int x = 0; x < 4; x++)
-    if (sets[x] && p->whole[x].base) dm_dataset_set_memory(sets[x], p->whole[x]);
-  job->whole_c = p->whole[DM_C];
+    if (sets[x] && p->seen[x].base) dm_dataset_set_memory(sets[x], p->seen[x]);
+  job->seen_c = p->seen[DM_C];
   if (p->old_is_c) job->in_memory[DM_OLD] = job->in_memory[DM_C];
 }
 
 /* All ranks would have to agree that the next product is alike; vectors may be in files. */
 static void api_product_keep(dm_api_product *p, bool taken) {
   const damier_context *context = p->context;
-  p->is_kept =
+  p->is_cached =
       taken && context->run.ranks == 1 && !context->has_old && !dm_multiply_centers(&p->job);
-  p->kept[0] = *p->stated.a;
-  p->kept[1] = *p->stated.b;
-  p->kept[2] = *p->stated.c;
+  p->cached[0] = *p->stated.a;
+  p->cached[1] = *p->stated.b;
+  p->cached[2] = *p->stated.c;
 }
 
 dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *outcome,
@@ -350,10 +350,10 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
   damier_context *context = product->context;
   dm_multiply *job = &product->job;
   *taken = false;
-  if (product->is_kept) {
+  if (product->is_cached) {
     find_memory(product);
   } else {
-    memset(product->whole, 0, sizeof product->whole);
+    memset(product->seen, 0, sizeof product->seen);
     describe_job(product, job);
   }
   if (product->stated.components || dm_is_pairwise(job) || dm_is_reduced(job)) return DM_OK;
@@ -373,7 +373,7 @@ static dm_status find_components(dm_api_product *p, dm_record *record) {
 }
 
 dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
-  DM_TRY(see_whole(product));
+  DM_TRY(see_all(product));
   dm_multiply *job = &product->job;
   describe_job(product, job);
   if (product->stated.components) return find_components(product, record);
@@ -386,7 +386,7 @@ dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
 }
 
 dm_status dm_api_product_plan(dm_api_product *product, dm_record *record) {
-  DM_TRY(see_whole(product));
+  DM_TRY(see_all(product));
   describe_job(product, &product->job);
   if (dm_is_reduced(&product->job))
     return dm_reduced_plan(&product->context->run, &product->job, record);

@@ -168,7 +168,7 @@ static dm_status check_matrix(const damier_matrix *m, int which, int rank, call_
   return dm_context(status, "%s", name);
 }
 
-static dm_status check_matrices(const damier_context *context, const dm_call_checked *checked) {
+static dm_status check_matrices(const damier_context *context, const dm_call_facts *checked) {
   const bool reads_old = context->has_old && dm_request_reads_c(&context->settings);
   const damier_matrix *const *m = checked->matrices;
   call_lines l[4] = {0};
@@ -197,7 +197,7 @@ static void add_place(dm_alike *alike, const char *name, const damier_matrix *m)
   }
 }
 
-static dm_status call_check_alike(const damier_context *context, const dm_call_checked *checked) {
+static dm_status call_check_alike(const damier_context *context, const dm_call_facts *checked) {
   dm_alike alike = {0};
   dm_alike_add_text(&alike, "the function called", checked->call);
   dm_alike_add(&alike, "whether rows are multiplied", &checked->of_rows, sizeof checked->of_rows);
@@ -209,7 +209,7 @@ static dm_status call_check_alike(const damier_context *context, const dm_call_c
                  "all ranks make the same calls, with the same options and files");
 }
 
-dm_status dm_checks(const damier_context *context, const dm_call_checked *checked) {
+dm_status dm_checks(const damier_context *context, const dm_call_facts *checked) {
   const bool has_matrices = strcmp(checked->call, "info") != 0;
   DM_TRY(
       dm_comm_agree(context->run.world, has_matrices ? check_matrices(context, checked) : DM_OK));

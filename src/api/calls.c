@@ -13,7 +13,7 @@
 /* ---- a call, and its record ---- */
 
 /* Every collective call begins with this. */
-static dm_status begin_call(damier_context *context, const dm_call_checked *checked) {
+static dm_status begin_call(damier_context *context, const dm_call_facts *checked) {
   context->run.born = context->run.lap = dm_now();
   context->asked = 0;
   dm_api_forget(context);
@@ -72,10 +72,10 @@ static dm_status context_multiply(dm_api_product *product) {
 
 static dm_status context_work(dm_api_product *product) {
   const dm_stated *stated = &product->stated;
-  const dm_call_checked checked = {.call = stated->plan_only ? "plan" : dm_api_verb(stated),
-                                   .of_rows = stated->of_rows,
-                                   .writes = !stated->plan_only,
-                                   .matrices = {product->a, product->b, product->c}};
+  const dm_call_facts checked = {.call = stated->plan_only ? "plan" : dm_api_verb(stated),
+                                 .of_rows = stated->of_rows,
+                                 .writes = !stated->plan_only,
+                                 .matrices = {product->a, product->b, product->c}};
   DM_TRY(begin_call(product->context, &checked));
   DM_TRY(dm_api_product_inspect(product));
   return product->stated.plan_only ? context_plan(product) : context_multiply(product);
@@ -247,7 +247,7 @@ static dm_status verify_files(damier_context *context, const damier_matrix *cons
 
 static dm_status context_verify(damier_context *context, const damier_matrix *const all[3],
                                 dm_record **record) {
-  const dm_call_checked checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
+  const dm_call_facts checked = {.call = "verify", .matrices = {all[0], all[1], all[2]}};
   DM_TRY(begin_call(context, &checked));
   DM_TRY(new_record(context, checked.call, record));
   for (int i = 0; i < 3; i++)
@@ -283,7 +283,7 @@ static dm_status context_describe(damier_context *context, const char *location,
 
 static dm_status inform(damier_context *context, const char *location, dm_record **record,
                         bool *useful) {
-  const dm_call_checked checked = {.call = "info", .location = location};
+  const dm_call_facts checked = {.call = "info", .location = location};
   DM_TRY(begin_call(context, &checked));
   DM_TRY(new_record(context, checked.call, record));
   return context_describe(context, location, *record, useful);

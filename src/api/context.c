@@ -113,7 +113,7 @@ void dm_api_forget(damier_context *context) {
 
 static void close_context(damier_context *context) {
   dm_in_place_close(&context->in_place);
-  dm_kept_backend_close(&context->opened);
+  dm_cached_backend_close(&context->opened);
   dm_run_leave(&context->run);
   dm_notes_free(context->run.log.notes);
   dm_api_forget(context);
@@ -383,7 +383,7 @@ int damier_set_vector(damier_context *context, const char *option, int of_rows, 
   dm_api_visit v;
   dm_status status = dm_api_enter(&v, context);
   if (!status) status = set_vector(context, option, of_rows != 0, (dm_dtype)type, count, numbers);
-  if (v.context) context->product.is_kept = false;
+  if (v.context) context->product.is_cached = false;
   return dm_api_leave(&v, status, error);
 }
 
@@ -392,7 +392,7 @@ int damier_set(damier_context *context, const char *option, const char *value,
   dm_api_visit v;
   dm_status status = dm_api_enter(&v, context);
   if (!status) status = set(context, option, value);
-  if (v.context) context->product.is_kept = false;
+  if (v.context) context->product.is_cached = false;
   return dm_api_leave(&v, status, error);
 }
 
@@ -417,6 +417,6 @@ int damier_old_c(damier_context *context, const damier_matrix *c, damier_error *
   dm_api_visit v;
   dm_status status = dm_api_enter(&v, context);
   if (!status) status = set_old(context, c);
-  if (v.context) context->product.is_kept = false;
+  if (v.context) context->product.is_cached = false;
   return dm_api_leave(&v, status, error);
 }

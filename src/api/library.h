@@ -40,16 +40,16 @@ typedef struct dm_api_product {
   const damier_matrix *a, *b, *c;
   /* Set by dm_api_product_in_place: JOB multiplied these matrices where they are, and serves others
    * like them until an option changes. */
-  bool is_kept;
+  bool is_cached;
   dm_multiply job;
-  damier_matrix kept[3];
+  damier_matrix cached[3];
   /* Set by dm_api_product_inspect: */
   dm_settings settings;       /* the options of the context with these files */
   bool old_is_c;              /* beta multiplies the elements of C in memory */
   damier_matrix old;          /* multiplied by beta, if beta is not 0 */
   damier_matrix none;         /* A and B in memory if k is 0: their datasets have no elements */
   dm_memory_matrix memory[4]; /* of DM_A, DM_B, DM_C, DM_OLD, if not in files */
-  dm_view whole[4];           /* the same, where all ranks see all of it; else base NULL */
+  dm_view seen[4];            /* the same, where all ranks see all of it; else base NULL */
   dm_product_files files;     /* for matrices in memory: their shape and type */
 } dm_api_product;
 
@@ -71,7 +71,7 @@ struct damier_context {
   damier_context **led;                /* all contexts, by rank */
   dm_in_place in_place;                /* reused from product to product */
   dm_known_links links;                /* the same */
-  dm_kept_backend opened;              /* the same */
+  dm_cached_backend opened;            /* the same */
   dm_settings settings;                /* the options set */
   double *numbers_of[DM_USER_VECTORS]; /* in memory, which the settings name; NULL: none */
   dm_recorded *recorded;
@@ -154,17 +154,17 @@ damier_matrix dm_led_part(const damier_matrix *m, int rank);
  * ranks ---- */
 
 /* The matrices and the location of a call; NULL: it has none. */
-typedef struct dm_call_checked {
+typedef struct dm_call_facts {
   const char *call; /* "multiply", ... */
   bool of_rows, writes;
   const damier_matrix *matrices[3];
   const char *location;
-} dm_call_checked;
+} dm_call_facts;
 
 /* The first collective step of all calls, since ranks may have called different functions.
  * DM_E_USAGE on all ranks if one states what cannot be right, if operands overlap C, or if the
  * ranks state different calls, options or files. */
-dm_status dm_checks(const damier_context *context, const dm_call_checked *checked);
+dm_status dm_checks(const damier_context *context, const dm_call_facts *checked);
 
 /* Whether OLD has the same elements as C in the same places. */
 bool dm_checks_is_same(const damier_matrix *old, const damier_matrix *c);

@@ -68,24 +68,24 @@ void dm_backend_close(dm_backend *backend) {
   }
 }
 
-const char *const *dm_backend_kernels(const dm_backend_ops *ops) {
+const char *const *dm_backend_kernel_names(const dm_backend_ops *ops) {
   static const char *const only[] = {"auto", NULL};
   DM_INHERIT_TABLE(ops, gemm);
-  return ops->kernels ? ops->kernels() : only;
+  return ops->kernel_names ? ops->kernel_names() : only;
 }
 
-bool dm_backend_takes(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
-                      const dm_compute *compute, const char **why) {
+bool dm_backend_kernel_multiplies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                                  const dm_compute *compute, const char **why) {
   DM_INHERIT_TABLE(ops, gemm);
-  if (ops->takes) return ops->takes(kernel, work, compute, why);
+  if (ops->kernel_multiplies) return ops->kernel_multiplies(kernel, work, compute, why);
   if (why) *why = "it has only products of each type by itself";
   return dm_compute_is_plain(compute);
 }
 
-void dm_backend_copies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
-                       const dm_compute *compute, int *of_a, int *of_b) {
+void dm_backend_kernel_copies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                              const dm_compute *compute, int *of_a, int *of_b) {
   DM_INHERIT_TABLE(ops, gemm);
-  if (ops->copies) ops->copies(kernel, work, compute, of_a, of_b);
+  if (ops->kernel_copies) ops->kernel_copies(kernel, work, compute, of_a, of_b);
 }
 
 dm_status dm_backend_device(dm_backend *backend, dm_device *device) {
@@ -104,10 +104,10 @@ void dm_backend_release(dm_backend *backend, dm_space space, void *memory) {
   backend->ops->release(backend, space, memory);
 }
 
-dm_status dm_backend_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
-  DM_INHERIT(backend, kind);
+dm_status dm_backend_memory_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind) {
+  DM_INHERIT(backend, memory_kind);
   *kind = (dm_memory_kind){.host = true, .index = -1};
-  return backend->ops->kind ? backend->ops->kind(backend, memory, kind) : DM_OK;
+  return backend->ops->memory_kind ? backend->ops->memory_kind(backend, memory, kind) : DM_OK;
 }
 
 dm_status dm_backend_await(dm_backend *backend, void *stream) {
@@ -198,15 +198,15 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
   return backend->ops->gemm(backend, c, a, b, accumulate, done);
 }
 
-dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
-                            dm_event *done) {
+dm_status dm_backend_syrk(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
+                          dm_event *done) {
   DM_INHERIT(backend, gemm);
   const bool checked = c.rows == c.cols && a.rows == c.rows && a.cols > 0 &&
                        c.dtype == dm_compute_sum(a.dtype) && c.col_stride == 1 &&
                        dm_view_has_lines(a) && !dm_view_is_empty(c);
-  if (!checked || !backend->ops->square)
+  if (!checked || !backend->ops->syrk)
     return dm_backend_gemm(backend, c, a, dm_view_transpose(a), accumulate, done);
-  return backend->ops->square(backend, c, a, accumulate, done);
+  return backend->ops->syrk(backend, c, a, accumulate, done);
 }
 
 /* Columns of the accumulators C per column of ELEMENTS: see dm_compute_parts. */
@@ -214,18 +214,18 @@ static int64_t backend_parts_of(dm_view c, dm_view elements) {
   return dm_dtype_is_complex(elements.dtype) && !dm_dtype_is_complex(c.dtype) ? 2 : 1;
 }
 
-dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
-                             bool accumulate, dm_exponents exponents, dm_event *done) {
+dm_status dm_backend_gemm_parts(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
+                                bool accumulate, dm_exponents exponents, dm_event *done) {
   DM_INHERIT(backend, gemm);
   *done = 0;
-  if (!backend->ops->product)
+  if (!backend->ops->gemm_parts)
     return dm_fail(DM_E_BUG, "backend %s does not support products with a FINISH step",
                    backend->ops->name);
   if (a.rows != c.rows || backend_parts_of(c, b) * b.cols != c.cols || a.cols != b.rows ||
       plane < c.cols)
     return dm_fail(DM_E_BUG, "a product of matrices whose shapes do not match");
   if (dm_view_is_empty(c)) return DM_OK;
-  return backend->ops->product(backend, c, plane, a, b, accumulate, exponents, done);
+  return backend->ops->gemm_parts(backend, c, plane, a, b, accumulate, exponents, done);
 }
 
 dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
@@ -263,21 +263,22 @@ dm_status dm_backend_join(dm_backend *backend, dm_view c, dm_view more, int64_t 
 
 bool dm_backend_has_library(const dm_backend *backend) {
   DM_INHERIT(backend, gemm);
-  return backend->ops->direct != NULL;
+  return backend->ops->library_gemm != NULL;
 }
 
-dm_status dm_backend_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds) {
+dm_status dm_backend_library_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                                  double *seconds) {
   DM_INHERIT(backend, gemm);
-  if (!backend->ops->direct)
+  if (!backend->ops->library_gemm)
     return dm_fail(DM_E_USAGE, "backend %s has no library call to compare with",
                    backend->ops->name);
-  return backend->ops->direct(backend, c, a, b, seconds);
+  return backend->ops->library_gemm(backend, c, a, b, seconds);
 }
 
-dm_status dm_backend_natively(dm_backend *backend, int64_t *lines) {
+dm_status dm_backend_native_lines(dm_backend *backend, int64_t *lines) {
   DM_INHERIT(backend, gemm);
   *lines = 0;
-  return backend->ops->natively ? backend->ops->natively(backend, lines) : DM_OK;
+  return backend->ops->native_lines ? backend->ops->native_lines(backend, lines) : DM_OK;
 }
 
 /* ---- lines ---- */

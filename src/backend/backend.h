@@ -70,13 +70,13 @@ bool dm_backend_ends_slowly(void);
 
 /* ---- asking a table, which need not be open (backend.c) ---- */
 
-const char *const *dm_backend_kernels(const dm_backend_ops *ops); /* NULL at the end */
-bool dm_backend_takes(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
-                      const dm_compute *compute, const char **why);
+const char *const *dm_backend_kernel_names(const dm_backend_ops *ops); /* NULL at the end */
+bool dm_backend_kernel_multiplies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                                  const dm_compute *compute, const char **why);
 
 /* Sets *OF_A and *OF_B if KERNEL copies panels. */
-void dm_backend_copies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
-                       const dm_compute *compute, int *of_a, int *of_b);
+void dm_backend_kernel_copies(const dm_backend_ops *ops, const char *kernel, dm_dtype work,
+                              const dm_compute *compute, int *of_a, int *of_b);
 
 /* ---- using a backend (backend.c): checks, then calls the table, or the base's ---- */
 
@@ -94,7 +94,7 @@ dm_status dm_backend_alloc(dm_backend *backend, dm_space space, int64_t bytes, v
 void dm_backend_release(dm_backend *backend, dm_space space, void *memory);
 
 /* The kind of the caller's MEMORY; its contents are not read. */
-dm_status dm_backend_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind);
+dm_status dm_backend_memory_kind(dm_backend *backend, const void *memory, dm_memory_kind *kind);
 
 /* Waits for the work in STREAM, a cudaStream_t of the caller, on the backend's GPU. */
 dm_status dm_backend_await(dm_backend *backend, void *stream);
@@ -123,15 +123,15 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
                           dm_event *done);
 
 /* The same of A and its transpose; elements above the diagonal of C may be left out. */
-dm_status dm_backend_square(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
-                            dm_event *done);
+dm_status dm_backend_syrk(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
+                          dm_event *done);
 
 /* The same for a row with a FINISH: C, the first accumulator, and those that follow at distances of
  * PLANE elements, (+)= A B; finish then computes SUMS, in the place of the accumulators or
  * elsewhere. For a row with moduli, EXPONENTS are those of the rows and columns of C, and C is
  * real, with two columns per complex one. */
-dm_status dm_backend_product(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
-                             bool accumulate, dm_exponents exponents, dm_event *done);
+dm_status dm_backend_gemm_parts(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
+                                bool accumulate, dm_exponents exponents, dm_event *done);
 dm_status dm_backend_finish(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                             dm_exponents exponents, dm_event *done);
 
@@ -164,7 +164,7 @@ bool dm_backend_prepares(const dm_backend *backend);
 
 /* Whether the backend multiplies the caller's matrices where they are, in its mode: by their types,
  * strides and memory. */
-bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *product);
+bool dm_backend_can_multiply(const dm_backend *backend, const dm_whole_product *product);
 
 /* Posts such a product to STREAM, a cudaStream_t of the caller, and does not wait for it; NULL: to
  * the backend's own queue, and *DONE is its event. STREAM: only what takes one. */
@@ -179,11 +179,12 @@ dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_produc
 
 /* The baseline of the benchmarks, if there is one. */
 bool dm_backend_has_library(const dm_backend *backend);
-dm_status dm_backend_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
+dm_status dm_backend_library_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b,
+                                  double *seconds);
 
 /* Rows and columns of parts of k multiplied natively so far, because core/split.h has no exponent
  * for them; 0 if the row does not split. Synchronous. */
-dm_status dm_backend_natively(dm_backend *backend, int64_t *lines);
+dm_status dm_backend_native_lines(dm_backend *backend, int64_t *lines);
 
 dm_status dm_backend_test(dm_backend *backend, dm_event event, bool *done);
 dm_status dm_backend_wait(dm_backend *backend, dm_event event);

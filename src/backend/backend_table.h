@@ -34,8 +34,8 @@ typedef struct dm_backend_config {
   int64_t tile;                  /* cut products at its multiples (see dm_plan.border); 0: do not */
   const char *kernel;            /* a name of dm_backend_registry, or "auto" */
   bool whole;                    /* only whole products will be computed */
-  bool few;   /* the products need less time than the threads of a BLAS take to start */
-  bool keeps; /* GPU memory that is released serves later allocations, a sixteenth of it at most */
+  bool few;    /* the products need less time than the threads of a BLAS take to start */
+  bool caches; /* GPU memory that is released serves later allocations, a sixteenth of it at most */
 } dm_backend_config;
 
 /* How whole products are multiplied; see dm_backend_config. */
@@ -94,9 +94,9 @@ typedef struct dm_entry_steps {
   void *context;
 } dm_entry_steps;
 
-typedef struct dm_checked_product dm_checked_product; /* verify_sums.h */
-typedef struct dm_checked_ranks dm_checked_ranks;
-typedef struct dm_checked_found dm_checked_found;
+typedef struct dm_verified_product dm_verified_product; /* verify_sums.h */
+typedef struct dm_verified_ranks dm_verified_ranks;
+typedef struct dm_verified_found dm_verified_found;
 
 typedef struct dm_backend_ops {
   const char *name;
@@ -121,16 +121,16 @@ typedef struct dm_backend_ops {
   dm_status (*transpose)(dm_backend *backend, dm_view to, dm_view from, bool conjugate,
                          bool in_order, dm_event *done);
   /* (optional) For the caller's memory; NULL: all is host memory. */
-  dm_status (*kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
+  dm_status (*memory_kind)(dm_backend *backend, const void *memory, dm_memory_kind *kind);
   dm_status (*await)(dm_backend *backend, void *stream);
   /* ---- entries that multiply: the base's only without a gemm of one's own ---- */
   dm_status (*gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, bool accumulate,
                     dm_event *done);
   /* (optional) NULL: as any product. */
-  dm_status (*square)(dm_backend *backend, dm_view c, dm_view a, bool accumulate, dm_event *done);
+  dm_status (*syrk)(dm_backend *backend, dm_view c, dm_view a, bool accumulate, dm_event *done);
   /* (optional) For the row and its calls; C: the first accumulators. */
-  dm_status (*product)(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
-                       bool accumulate, dm_exponents exponents, dm_event *done);
+  dm_status (*gemm_parts)(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
+                          bool accumulate, dm_exponents exponents, dm_event *done);
   dm_status (*finish)(dm_backend *backend, dm_view sums, dm_view c, int64_t plane,
                       dm_exponents exponents, dm_event *done);
   /* (optional) For rows whose FINISH follows the sum over the layers; NULL: accumulators are
@@ -138,30 +138,31 @@ typedef struct dm_backend_ops {
   dm_status (*join)(dm_backend *backend, dm_view c, dm_view more, int64_t plane);
   /* (optional) If the row splits operands: rows and columns of parts of k multiplied natively so
    * far. */
-  dm_status (*natively)(dm_backend *backend, int64_t *lines);
+  dm_status (*native_lines)(dm_backend *backend, int64_t *lines);
   /* (optional) As the config, for a backend that is open and has no pending work. */
   dm_status (*set_mode)(dm_backend *backend, const dm_backend_mode *mode);
   /* (optional) Whole products of the caller's matrices, in modes and by kernels that libraries
-   * have; SUITS: whether MULTIPLY takes this one. */
-  bool (*suits)(const dm_backend *backend, const dm_whole_product *product);
+   * have; CAN_MULTIPLY: whether MULTIPLY takes this one. */
+  bool (*can_multiply)(const dm_backend *backend, const dm_whole_product *product);
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
                         dm_event *done);
   /* (optional) The same for several entries in host memory, with STEPS around each; synchronous. */
   dm_status (*multiply_entries)(dm_backend *backend, const dm_whole_product *product,
                                 const dm_entry_steps *steps);
   /* (optional) The same with the verification, on a GPU. */
-  dm_status (*multiply_checked)(dm_backend *backend, const dm_checked_product *product,
-                                dm_checked_found *found);
+  dm_status (*multiply_verified)(dm_backend *backend, const dm_verified_product *product,
+                                 dm_verified_found *found);
   /* (optional) One plain library call on whole matrices, C = A B: the baseline of bench. C has the
    * accumulator's type, or that of A and B. */
-  dm_status (*direct)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
-  const char *const *(*kernels)(void); /* (optional) names for --kernel, NULL at the end */
+  dm_status (*library_gemm)(dm_backend *backend, dm_view c, dm_view a, dm_view b, double *seconds);
+  const char *const *(*kernel_names)(void); /* (optional) names for --kernel, NULL at the end */
   /* (optional) Whether KERNEL multiplies WORK by COMPUTE; if not, the reason in *why (static text).
    * NULL: "auto" multiplies every type by its plain row. */
-  bool (*takes)(const char *kernel, dm_dtype work, const dm_compute *compute, const char **why);
+  bool (*kernel_multiplies)(const char *kernel, dm_dtype work, const dm_compute *compute,
+                            const char **why);
   /* (optional) Number of whole panels of A and B that KERNEL copies to its own device memory. */
-  void (*copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
-                 int *of_b);
+  void (*kernel_copies)(const char *kernel, dm_dtype work, const dm_compute *compute, int *of_a,
+                        int *of_b);
   /* ---- the rest ---- */
   dm_status (*mirror)(dm_backend *backend, dm_view square, int64_t first, bool conjugate,
                       dm_event *done);

@@ -158,8 +158,8 @@ static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int
   DM_TRY(read_by_rows(t, 1, &b));
   if (mode->finish == DM_NO_FINISH) return dm_backend_gemm(t->backend, p->sums, a, b, k > 0, last);
   const dm_view first = dm_compute_first(mode, p->room);
-  return dm_backend_product(t->backend, first, dm_compute_plane(mode, first.cols), a, b, k > 0,
-                            p->exponents, last);
+  return dm_backend_gemm_parts(t->backend, first, dm_compute_plane(mode, first.cols), a, b, k > 0,
+                               p->exponents, last);
 }
 
 /* Columns of A, of ALL, that are multiplied together. */
@@ -274,10 +274,10 @@ static bool adds_in_c(const dm_whole_product *p) {
 /* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. */
 static bool suits_library(const dm_backend *backend, const dm_whole_product *p) {
   const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
-  return !backend->tiles.used && adds_in_c(p) && backend->ops->suits(backend, &posted);
+  return !backend->tiles.used && adds_in_c(p) && backend->ops->can_multiply(backend, &posted);
 }
 
-bool dm_backend_suits(const dm_backend *backend, const dm_whole_product *p) {
+bool dm_backend_can_multiply(const dm_backend *backend, const dm_whole_product *p) {
   backend = asked_backend(backend);
   if (!backend->ops->multiply || p->a.dtype != p->b.dtype || p->a.space != p->c.space ||
       p->b.space != p->c.space || !dm_view_has_lines(p->a) || !dm_view_has_lines(p->b) ||
@@ -322,14 +322,14 @@ dm_status dm_backend_multiply_entries(dm_backend *backend, const dm_whole_produc
 }
 
 bool dm_backend_checks(const dm_backend *backend) {
-  return asked_backend(backend)->ops->multiply_checked != NULL;
+  return asked_backend(backend)->ops->multiply_verified != NULL;
 }
 
-dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,
-                                      dm_checked_found *found) {
+dm_status dm_backend_multiply_verified(dm_backend *backend, const dm_verified_product *product,
+                                       dm_verified_found *found) {
   backend = who_multiplies(backend);
-  dm_checked_product one = *product;
+  dm_verified_product one = *product;
   one.multiply = dm_backend_multiply;
   one.alone = !suits_library(backend, &product->whole);
-  return backend->ops->multiply_checked(backend, &one, found);
+  return backend->ops->multiply_verified(backend, &one, found);
 }

@@ -116,7 +116,7 @@ static cpu_operand cpu_widen(float *dst, dm_view matrix) {
 }
 
 /* C (+)= P; P is packed f32 and holds integers. */
-static void cpu_add_whole(dm_view c, const float *p, bool accumulate) {
+static void cpu_add_integers(dm_view c, const float *p, bool accumulate) {
   for (int64_t i = 0; i < c.rows; i++, p += c.cols) {
     int32_t *row = dm_view_at(c, i, 0);
     if (accumulate)
@@ -145,7 +145,7 @@ static dm_status product_widened(dm_view c, dm_view a, dm_view b, bool accumulat
     cblas_sgemm(CblasRowMajor, l.op, r.op, m, n, (int)depth, 1.0f, scratch->a, l.leading,
                 scratch->b, r.leading, accumulate && !whole ? 1.0f : 0.0f, to,
                 whole ? n : (int)c.row_stride);
-    if (whole) cpu_add_whole(c, scratch->c, accumulate);
+    if (whole) cpu_add_integers(c, scratch->c, accumulate);
     accumulate = true;
   }
   return DM_OK;

@@ -80,13 +80,13 @@ static void cpu_convert(const dm_moduli *m, double numbers[CPU_COLS], int64_t co
                         const dm_power *powers, int64_t by, int8_t *to, int64_t plane) {
   double *high = numbers, low[CPU_COLS];
   for (int64_t j = 0; j < count; j++) {
-    const dm_whole whole = dm_whole_of(numbers[j], powers[j * by]);
+    const dm_long_integer whole = dm_long_integer_of(numbers[j], powers[j * by]);
     high[j] = whole.high;
     low[j] = whole.low;
   }
   for (int x = 0; x < m->count; x++)
     for (int64_t j = 0; j < count; j++)
-      to[x * plane + j] = dm_whole_residue(m, x, (dm_whole){high[j], low[j]});
+      to[x * plane + j] = dm_long_integer_residue(m, x, (dm_long_integer){high[j], low[j]});
 }
 
 /* x + iy of B becomes a column of two rows each, x y and -y x: multiplied by rows of A, whose parts

@@ -124,7 +124,7 @@ static dm_status choose_device(dm_cuda *gpu, const dm_backend_config *config) {
   gpu->processors = properties.multiProcessorCount;
   gpu->capability = properties.major * 10 + properties.minor;
   gpu->pitch_limit = (int64_t)properties.memPitch;
-  gpu->keeps = config->keeps ? properties.totalGlobalMem / CUDA_KEPT : 0;
+  gpu->keeps = config->caches ? properties.totalGlobalMem / CUDA_KEPT : 0;
   return DM_OK;
 }
 
@@ -276,7 +276,7 @@ static dm_status cuda_device(dm_backend *backend, dm_device *device) {
 
   size_t available, total;
   DM_CUDA(gpu, cudaMemGetInfo(&available, &total));
-  device->memory_free = (int64_t)available + dm_cuda_kept_bytes(gpu);
+  device->memory_free = (int64_t)available + dm_cuda_cached_bytes(gpu);
   device->memory_total = (int64_t)total;
 
   int version[3];
@@ -307,14 +307,14 @@ const dm_backend_ops dm_backend_cuda = {
     .copy = dm_cuda_copy,
     .copy_runs = dm_cuda_copy_runs,
     .transpose = dm_cuda_transpose,
-    .kind = dm_cuda_kind,
+    .memory_kind = dm_cuda_kind,
     .await = dm_cuda_await,
     .gemm = dm_cuda_gemm,
-    .product = dm_cuda_multiply_residues,
+    .gemm_parts = dm_cuda_multiply_residues,
     .finish = dm_cuda_finish_residues,
     .mirror = dm_cuda_mirror,
     .join = dm_cuda_join_residues,
-    .natively = dm_cuda_natively,
+    .native_lines = dm_cuda_natively,
     .extremes = dm_cuda_extremes,
     .line_sums = dm_cuda_line_sums,
     .test = dm_cuda_test,
@@ -332,13 +332,13 @@ const dm_backend_ops dm_backend_cuda = {
     .center = dm_cuda_center,
     .pairs = dm_cuda_pairs,
     .correlate = dm_cuda_correlate,
-    .kernels = dm_cuda_kernels,
-    .suits = dm_cuda_suits,
+    .kernel_names = dm_cuda_kernels,
+    .can_multiply = dm_cuda_suits,
     .multiply = dm_cuda_multiply_whole,
-    .multiply_checked = dm_cuda_multiply_checked,
-    .direct = dm_cuda_time_direct,
-    .takes = dm_cuda_takes,
-    .copies = dm_cuda_copies,
+    .multiply_verified = dm_cuda_multiply_verified,
+    .library_gemm = dm_cuda_time_direct,
+    .kernel_multiplies = dm_cuda_takes,
+    .kernel_copies = dm_cuda_copies,
 };
 
 /* ---- the GPUs of this computer, as the driver lists them in /proc, or else its management library

@@ -48,7 +48,7 @@ static bool pins_by_threads(size_t bytes) {
   return bytes >= CUDA_LEAST;
 }
 
-static size_t cuda_whole(size_t bytes) {
+static size_t cuda_rounded_up(size_t bytes) {
   return (bytes + HUGE - 1) / HUGE * HUGE;
 }
 
@@ -64,7 +64,7 @@ static void touch(void *context) {
 
 /* Zeroed memory; cudaErrorMemoryAllocation: out of memory. */
 static cudaError_t cuda_pin(size_t bytes, void **memory) {
-  const size_t size = cuda_whole(bytes);
+  const size_t size = cuda_rounded_up(bytes);
   void *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED) return cudaErrorMemoryAllocation;
   (void)madvise(made, size, MADV_HUGEPAGE); /* without huge pages it is only slower */
@@ -80,7 +80,7 @@ static cudaError_t cuda_pin(size_t bytes, void **memory) {
 
 static void unpin(void *memory, size_t bytes) {
   (void)cudaHostUnregister(memory);
-  (void)munmap(memory, cuda_whole(bytes));
+  (void)munmap(memory, cuda_rounded_up(bytes));
 }
 
 /* ---- allocations ---- */
@@ -130,8 +130,8 @@ static void cuda_give(const dm_cuda_block *block) {
  *
  * Allocating and freeing a gigabyte takes about a millisecond. */
 
-static void drop_kept(dm_cuda *gpu, size_t most) {
-  dm_cuda_block **at = &gpu->kept;
+static void drop_cached(dm_cuda *gpu, size_t most) {
+  dm_cuda_block **at = &gpu->cached;
   size_t bytes = 0;
   while (*at) {
     dm_cuda_block *block = *at;
@@ -151,17 +151,17 @@ static void drop_kept(dm_cuda *gpu, size_t most) {
 static bool keep_block(dm_cuda *gpu, dm_cuda_block *block) {
   if (block->space != DM_DEVICE || block->bytes > gpu->keeps) return false;
   (void)cudaDeviceSynchronize(); /* as cudaFree does: nothing uses it any more */
-  block->next = gpu->kept;
-  gpu->kept = block;
-  drop_kept(gpu, gpu->keeps);
+  block->next = gpu->cached;
+  gpu->cached = block;
+  drop_cached(gpu, gpu->keeps);
   return true;
 }
 
 /* A kept block of BYTES or little more; NULL: there is none. */
-static dm_cuda_block *take_kept(dm_cuda *gpu, dm_space space, int64_t bytes) {
+static dm_cuda_block *take_cached(dm_cuda *gpu, dm_space space, int64_t bytes) {
   const size_t size = (size_t)dm_max(bytes, 1);
   if (space != DM_DEVICE) return NULL;
-  for (dm_cuda_block **at = &gpu->kept; *at; at = &(*at)->next) {
+  for (dm_cuda_block **at = &gpu->cached; *at; at = &(*at)->next) {
     dm_cuda_block *block = *at;
     if (block->bytes < size || block->bytes > size + size / 4) continue;
     *at = block->next;
@@ -170,24 +170,24 @@ static dm_cuda_block *take_kept(dm_cuda *gpu, dm_space space, int64_t bytes) {
   return NULL;
 }
 
-int64_t dm_cuda_kept_bytes(const dm_cuda *gpu) {
+int64_t dm_cuda_cached_bytes(const dm_cuda *gpu) {
   int64_t bytes = 0;
-  for (const dm_cuda_block *block = gpu->kept; block; block = block->next)
+  for (const dm_cuda_block *block = gpu->cached; block; block = block->next)
     bytes += (int64_t)block->bytes;
   return bytes;
 }
 
 static dm_status take_anew(dm_cuda *gpu, dm_space space, int64_t bytes, void **memory) {
   dm_status status = cuda_memory_take(gpu, space, bytes, memory);
-  if (!status || !gpu->kept) return status;
+  if (!status || !gpu->cached) return status;
   dm_status_free(status);
-  drop_kept(gpu, 0);
+  drop_cached(gpu, 0);
   return cuda_memory_take(gpu, space, bytes, memory);
 }
 
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory) {
   dm_cuda *gpu = dm_cuda_of(backend);
-  dm_cuda_block *block = take_kept(gpu, space, bytes);
+  dm_cuda_block *block = take_cached(gpu, space, bytes);
   if (block) {
     block->next = gpu->blocks;
     gpu->blocks = block;
@@ -223,7 +223,7 @@ void dm_cuda_release(dm_backend *backend, dm_space space, void *memory) {
 }
 
 void dm_cuda_release_all(dm_cuda *gpu) {
-  drop_kept(gpu, 0);
+  drop_cached(gpu, 0);
   while (gpu->blocks) {
     dm_cuda_block *block = gpu->blocks;
     gpu->blocks = block->next;

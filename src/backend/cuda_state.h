@@ -84,19 +84,19 @@ struct dm_cuda {
   dm_cuda_lt *lt;  /* NULL until needed */
   void *workspace; /* for cuBLAS and cuBLASLt */
   int64_t workspace_bytes;
-  void *nvrtc;                     /* the library, of the kernel jit; NULL until needed */
-  struct dm_jit *compiled;         /* what it has compiled */
-  dm_cuda_area pieces;             /* for reproducible products */
-  dm_cuda_area scratch;            /* for the kernel */
-  dm_cuda_area turned;             /* an operand by rows */
-  dm_cuda_area lanes_of_k;         /* sums of parts of k, of a symmetric C */
-  cudaEvent_t summed_lanes;        /* they are free again; NULL until needed */
-  dm_cuda_area runs;               /* lists of copies, in the inward lane */
-  dm_cuda_area vectors;            /* for probe and scan */
-  dm_cuda_area checking;           /* vectors of the verification of whole products */
-  struct dm_checked_found *judged; /* pinned, what it found; NULL until needed */
-  unsigned *turn;                  /* in GPU memory, 0 between launches; NULL until needed */
-  void *summed;                    /* pinned, for vectors that ranks sum; NULL until needed */
+  void *nvrtc;                      /* the library, of the kernel jit; NULL until needed */
+  struct dm_jit *compiled;          /* what it has compiled */
+  dm_cuda_area pieces;              /* for reproducible products */
+  dm_cuda_area scratch;             /* for the kernel */
+  dm_cuda_area turned;              /* an operand by rows */
+  dm_cuda_area lanes_of_k;          /* sums of parts of k, of a symmetric C */
+  cudaEvent_t summed_lanes;         /* they are free again; NULL until needed */
+  dm_cuda_area runs;                /* lists of copies, in the inward lane */
+  dm_cuda_area vectors;             /* for probe and scan */
+  dm_cuda_area checking;            /* vectors of the verification of whole products */
+  struct dm_verified_found *judged; /* pinned, what it found; NULL until needed */
+  unsigned *turn;                   /* in GPU memory, 0 between launches; NULL until needed */
+  void *summed;                     /* pinned, for vectors that ranks sum; NULL until needed */
   int64_t summed_bytes;
   void *staged;             /* pinned, for numbers of lines; NULL until needed */
   cudaEvent_t ordered;      /* orders streams; NULL until needed */
@@ -108,7 +108,7 @@ struct dm_cuda {
   bool splits;              /* the row splits operands; parts are in scratch */
   dm_cuda_area natively;    /* its counters, a dm_split_count */
   dm_cuda_block *blocks;    /* memory not yet released */
-  dm_cuda_block *kept;      /* released, for later allocations: */
+  dm_cuda_block *cached;    /* released, for later allocations: */
   size_t keeps;             /* bytes of them, at most */
   bool leaves;              /* which is left to the end of the process */
 };
@@ -134,7 +134,7 @@ dm_status dm_cuda_enter(const dm_cuda *gpu);
 dm_status dm_cuda_alloc(dm_backend *backend, dm_space space, int64_t bytes, void **memory);
 void dm_cuda_release(dm_backend *backend, dm_space space, void *memory);
 void dm_cuda_release_all(dm_cuda *gpu);
-int64_t dm_cuda_kept_bytes(const dm_cuda *gpu);                          /* of GPU memory */
+int64_t dm_cuda_cached_bytes(const dm_cuda *gpu);                        /* of GPU memory */
 dm_status dm_cuda_grow(dm_cuda *gpu, dm_cuda_area *area, int64_t bytes); /* contents are lost */
 
 /* Memory and streams of the caller; see backend.h. */
@@ -159,9 +159,9 @@ bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *product);
 dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *product, void *stream,
                                  dm_event *done);
 
-/* (cuda_checked.c) */
-dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product *product,
-                                   dm_checked_found *found);
+/* (cuda_verified.c) */
+dm_status dm_cuda_multiply_verified(dm_backend *backend, const dm_verified_product *product,
+                                    dm_verified_found *found);
 
 /* (cuda_cublas.c) */
 dm_status dm_cuda_time_direct(dm_backend *backend, dm_view c, dm_view a, dm_view b,

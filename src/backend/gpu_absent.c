@@ -7,8 +7,8 @@ const dm_backend_ops dm_backend_cuda = {
     .about = "NVIDIA GPUs: cuBLAS and own kernels",
     .not_built = "this program was built without CUDA (configure with -DDAMIER_CUDA=ON)",
     .device_memory = true,
-    .kernels = dm_cuda_kernels,
-    .takes = dm_cuda_takes,
+    .kernel_names = dm_cuda_kernels,
+    .kernel_multiplies = dm_cuda_takes,
 };
 
 int dm_cuda_device_count(void) {

@@ -87,7 +87,7 @@ static void probe_complex_run(const double *m, const double *x, const double *si
 /* ---- sums of integers, modulo 2^64: exact comparisons need no bound ---- */
 
 /* IS_BYTE, here and below, is a constant in every caller. */
-DM_INLINE uint64_t probe_whole_at(const void *values, bool is_byte, int64_t i) {
+DM_INLINE uint64_t probe_integer_at(const void *values, bool is_byte, int64_t i) {
   return (uint64_t)(is_byte ? ((const int8_t *)values)[i] : ((const int32_t *)values)[i]);
 }
 
@@ -95,7 +95,7 @@ DM_INLINE void whole_rows(dm_view matrix, bool is_byte, const uint64_t *x, uint6
   for (int64_t i = 0; i < matrix.rows; i++) {
     const void *row = dm_view_at(matrix, i, 0);
     uint64_t sum = 0;
-    for (int64_t j = 0; j < matrix.cols; j++) sum += probe_whole_at(row, is_byte, j) * x[j];
+    for (int64_t j = 0; j < matrix.cols; j++) sum += probe_integer_at(row, is_byte, j) * x[j];
     y[i] += sum;
   }
 }
@@ -107,18 +107,19 @@ DM_INLINE void whole_columns(dm_view matrix, bool is_byte, const uint64_t *x,
     const int64_t count = dm_min(PROBE_RUN, matrix.rows - first);
     for (int64_t j = 0; j < matrix.cols; j++) {
       const void *column = dm_view_at(matrix, first, j);
-      for (int64_t i = 0; i < count; i++) y[first + i] += probe_whole_at(column, is_byte, i) * x[j];
+      for (int64_t i = 0; i < count; i++)
+        y[first + i] += probe_integer_at(column, is_byte, i) * x[j];
     }
   }
 }
 
-static void whole_scattered(dm_view matrix, bool is_byte, const uint64_t *x, uint64_t *y) {
+static void integers_scattered(dm_view matrix, bool is_byte, const uint64_t *x, uint64_t *y) {
   for (int64_t i = 0; i < matrix.rows; i++)
     for (int64_t j = 0; j < matrix.cols; j++)
-      y[i] += probe_whole_at(dm_view_at(matrix, i, j), is_byte, 0) * x[j];
+      y[i] += probe_integer_at(dm_view_at(matrix, i, j), is_byte, 0) * x[j];
 }
 
-DM_INLINE void probe_whole_loop(dm_view matrix, const uint64_t *x, uint64_t *y) {
+DM_INLINE void probe_integers_loop(dm_view matrix, const uint64_t *x, uint64_t *y) {
   const bool is_byte = matrix.dtype == DM_I8;
   if (matrix.col_stride == 1 && is_byte)
     whole_rows(matrix, true, x, y);
@@ -129,12 +130,12 @@ DM_INLINE void probe_whole_loop(dm_view matrix, const uint64_t *x, uint64_t *y) 
   else if (matrix.row_stride == 1)
     whole_columns(matrix, false, x, y);
   else
-    whole_scattered(matrix, is_byte, x, y);
+    integers_scattered(matrix, is_byte, x, y);
 }
 
-DM_BOTH_WIDTHS(probe_whole, (dm_view matrix, const uint64_t *x, uint64_t *y), (matrix, x, y))
+DM_BOTH_WIDTHS(probe_integers, (dm_view matrix, const uint64_t *x, uint64_t *y), (matrix, x, y))
 
-dm_status dm_host_probe_whole(dm_view matrix, const uint64_t *x, uint64_t *y) {
+dm_status dm_host_probe_integers(dm_view matrix, const uint64_t *x, uint64_t *y) {
   const bool real = matrix.dtype == DM_F64, down = matrix.row_stride == 1;
   const dm_view lines = down ? dm_view_transpose(matrix) : matrix;
   double largest = 0.0;
@@ -305,7 +306,7 @@ dm_status dm_host_probe(dm_backend *backend, dm_view matrix, const void *x, void
                         double *squares) {
   (void)backend;
   if (dm_dtype_is_integer(matrix.dtype))
-    probe_whole(matrix, x, y);
+    probe_integers(matrix, x, y);
   else
     dm_host_probe_groups(matrix, &(dm_probe_groups){.x = x, .y = y, .squares = squares});
   return DM_OK;
@@ -434,7 +435,7 @@ static void probe_add_run(dm_view z, dm_view x, dm_view y, double alpha, double 
   dm_store_wide(dm_view_at(z, row, col), z.dtype, 1, sums, count);
 }
 
-static void probe_add_whole(dm_view z, dm_view x, dm_view y, uint32_t alpha, uint32_t beta) {
+static void probe_add_integers(dm_view z, dm_view x, dm_view y, uint32_t alpha, uint32_t beta) {
   for (int64_t i = 0; i < z.rows; i++) {
     uint32_t *to = dm_view_at(z, i, 0);
     const uint32_t *from = dm_view_at(x, i, 0), *other = dm_view_at(y, i, 0);
@@ -446,7 +447,7 @@ dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, doub
                       double beta) {
   (void)backend;
   if (z.dtype == DM_I32) {
-    probe_add_whole(z, x, y, (uint32_t)(int64_t)alpha, (uint32_t)(int64_t)beta);
+    probe_add_integers(z, x, y, (uint32_t)(int64_t)alpha, (uint32_t)(int64_t)beta);
     return DM_OK;
   }
   z = dm_view_parts(z), x = dm_view_parts(x), y = dm_view_parts(y);

@@ -57,7 +57,7 @@ dm_status dm_host_line_sums_parallel(dm_backend *backend, dm_view matrix, bool b
 /* (probe.c) */
 /* y[i] += the sum of MATRIX[i][j] x[j] modulo 2^64: MATRIX is in host memory, of i64, or of f64
  * that are integers; DM_E_INPUT if one may have been rounded to f64. */
-dm_status dm_host_probe_whole(dm_view matrix, const uint64_t *x, uint64_t *y);
+dm_status dm_host_probe_integers(dm_view matrix, const uint64_t *x, uint64_t *y);
 
 dm_status dm_host_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                       double beta);

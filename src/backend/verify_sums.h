@@ -77,7 +77,7 @@ dm_status dm_backend_line_sums(dm_backend *backend, dm_view matrix, bool by_row,
 
 /* One of several ranks: it has rows of C, from FIRST on of ROWS, and a part of op(B), perhaps
  * empty, which starts at (ROW, COL). Of op(A) it has the same rows, or, as of op(B), a PART. */
-struct dm_checked_ranks {
+struct dm_verified_ranks {
   int64_t rows, first, depth; /* depth: k */
   int64_t row, col;
   bool part;
@@ -102,14 +102,14 @@ struct dm_checked_ranks {
   void *context;
 };
 
-struct dm_checked_product {
+struct dm_verified_product {
   dm_whole_product whole; /* that the backend suits */
   int64_t step;           /* of the sample of op(B) from which the weights follow; 0 or 1: all */
   bool multiplied;        /* C is complete and only verified; several ranks are asked to multiply */
   uint64_t seed;
   dm_row_factors factors;
-  const dm_checked_ranks *ranks; /* NULL: one process */
-  /* Set by dm_backend_multiply_checked: how the backend multiplies; ALONE: no sums run beside. */
+  const dm_verified_ranks *ranks; /* NULL: one process */
+  /* Set by dm_backend_multiply_verified: how the backend multiplies; ALONE: no sums run beside. */
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *whole, void *stream,
                         dm_event *done);
   bool alone;
@@ -119,7 +119,7 @@ struct dm_checked_product {
 bool dm_backend_checks(const dm_backend *backend);
 
 /* Synchronous. */
-dm_status dm_backend_multiply_checked(dm_backend *backend, const dm_checked_product *product,
-                                      dm_checked_found *found);
+dm_status dm_backend_multiply_verified(dm_backend *backend, const dm_verified_product *product,
+                                       dm_verified_found *found);
 
 #endif

@@ -212,7 +212,8 @@ static dm_status freivalds_probe(dm_freivalds *check, dm_backend *backend, dm_vi
   if (dm_view_is_empty(view)) return DM_OK;
   if (backend) check->adds = backend;
   if (check->exact && (view.dtype == DM_F64 || view.dtype == DM_I64)) {
-    if (view.space == DM_HOST) return dm_host_probe_whole(view, (const uint64_t *)x, (uint64_t *)y);
+    if (view.space == DM_HOST)
+      return dm_host_probe_integers(view, (const uint64_t *)x, (uint64_t *)y);
     return dm_fail(DM_E_BUG, "integers in f64 are checked in host memory");
   }
   if (backend) return dm_backend_probe(backend, view, x, y, squares);

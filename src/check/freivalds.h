@@ -195,7 +195,7 @@ dm_status dm_freivalds_multiply(const dm_problem *problem, dm_check_seed seed, i
  * call. */
 dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed seed, int draw,
                                      const dm_comm *comm, dm_backend *backend,
-                                     const dm_whole_product *whole, const dm_checked_ranks *ranks,
+                                     const dm_whole_product *whole, const dm_verified_ranks *ranks,
                                      dm_verdict *verdict);
 
 /* Multiplies and judges WHOLE, several entries in host memory, each as a product of its own, by the

@@ -114,7 +114,7 @@ static void freivalds_load(const dm_freivalds *check, const double *vector, int6
   out[1] = check->parts == 2 ? vector[row * 2 + 1] : 0.0;
 }
 
-static void freivalds_compare_exactly(const dm_freivalds *check, const dm_rows_checked *rows,
+static void freivalds_compare_exactly(const dm_freivalds *check, const dm_row_totals *rows,
                                       dm_verdict *verdict) {
   const uint64_t *y = (const uint64_t *)rows->y, *z = (const uint64_t *)rows->z,
                  *z0 = (const uint64_t *)rows->z0;
@@ -130,7 +130,7 @@ static void freivalds_compare_exactly(const dm_freivalds *check, const dm_rows_c
   }
 }
 
-static dm_row_sums freivalds_sums_of(const dm_freivalds *check, const dm_rows_checked *rows,
+static dm_row_sums freivalds_sums_of(const dm_freivalds *check, const dm_row_totals *rows,
                                      int64_t i) {
   dm_row_sums s = {.a_squares = rows->a_squares[i], .z_squares = rows->z_squares[i]};
   freivalds_load(check, rows->y, i, s.y);
@@ -146,7 +146,7 @@ static dm_row_sums freivalds_sums_of(const dm_freivalds *check, const dm_rows_ch
 typedef struct comparing {
   const dm_freivalds *check;
   const roundoffs *u;
-  const dm_rows_checked *rows;
+  const dm_row_totals *rows;
   dm_verdict *found; /* of each turn */
 } comparing;
 
@@ -215,7 +215,7 @@ static void join_verdicts(dm_verdict *verdict, const dm_verdict *more) {
   verdict->worst_row = more->worst_row;
 }
 
-static dm_status freivalds_compare_rows(const dm_freivalds *check, const dm_rows_checked *rows,
+static dm_status freivalds_compare_rows(const dm_freivalds *check, const dm_row_totals *rows,
                                         dm_verdict *verdict) {
   *verdict = (dm_verdict){
       .pass = true, .exact = check->exact, .worst_row = -1, .cols_left_out = check->cols_left_out};
@@ -248,14 +248,14 @@ static dm_status sum_copy(const dm_freivalds *check, const dm_comm *comm, const 
 
 /* Sums over ranks go to copies, so that judging can be repeated. */
 static dm_status freivalds_sum_rows(const dm_freivalds *check, const dm_comm *comm, double *sums,
-                                    dm_rows_checked *rows) {
+                                    dm_row_totals *rows) {
   const int64_t m = check->groups * check->problem.m, wide = m * check->parts;
-  *rows = (dm_rows_checked){.y = sums,
-                            .z = sums + wide,
-                            .z0 = sums + 2 * wide,
-                            .a_squares = sums + 3 * wide,
-                            .z_squares = sums + 3 * wide + m,
-                            .z0_squares = sums + 3 * wide + 2 * m};
+  *rows = (dm_row_totals){.y = sums,
+                          .z = sums + wide,
+                          .z0 = sums + 2 * wide,
+                          .a_squares = sums + 3 * wide,
+                          .z_squares = sums + 3 * wide + m,
+                          .z0_squares = sums + 3 * wide + 2 * m};
   DM_TRY(sum_copy(check, comm, check->y, rows->y, true));
   DM_TRY(sum_copy(check, comm, check->z, rows->z, true));
   DM_TRY(sum_copy(check, comm, check->row_squares, rows->a_squares, false));
@@ -267,15 +267,15 @@ static dm_status freivalds_sum_rows(const dm_freivalds *check, const dm_comm *co
 
 /* Sets ROWS. *SUMS is their memory; NULL: they are the check's own. */
 static dm_status rows_of_all(const dm_freivalds *check, const dm_comm *comm, double **sums,
-                             dm_rows_checked *rows) {
+                             dm_row_totals *rows) {
   const int64_t m = check->groups * check->problem.m;
   *sums = NULL;
-  *rows = (dm_rows_checked){.y = check->y,
-                            .z = check->z,
-                            .z0 = check->z0,
-                            .a_squares = check->row_squares,
-                            .z_squares = check->z_squares,
-                            .z0_squares = check->z0_squares};
+  *rows = (dm_row_totals){.y = check->y,
+                          .z = check->z,
+                          .z0 = check->z0,
+                          .a_squares = check->row_squares,
+                          .z_squares = check->z_squares,
+                          .z0_squares = check->z0_squares};
   if (dm_comm_size(comm) == 1) return DM_OK;
   DM_TRY(dm_buffer_table(3 * m * check->parts + 3 * m, sums));
   return freivalds_sum_rows(check, comm, *sums, rows);
@@ -284,7 +284,7 @@ static dm_status rows_of_all(const dm_freivalds *check, const dm_comm *comm, dou
 dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdict *verdict) {
   double squares = 0.0;
   DM_FREED double *sums = NULL;
-  dm_rows_checked rows;
+  dm_row_totals rows;
   DM_TRY(dm_freivalds_arrive(check));
   DM_TRY(rows_of_all(check, comm, &sums, &rows));
   for (int64_t i = 0; i < check->problem.m; i++) squares += check->c_squares[i];

@@ -45,10 +45,10 @@ struct dm_freivalds {
 };
 
 /* The same, summed over the ranks. */
-typedef struct dm_rows_checked {
+typedef struct dm_row_totals {
   double *y, *z, *z0;
   double *a_squares, *z_squares, *z0_squares;
-} dm_rows_checked;
+} dm_row_totals;
 
 /* Whether line I of C was stated to be NaN by LINES, which may be NULL. */
 static inline bool dm_freivalds_expects(const dm_centering *lines, int64_t i) {

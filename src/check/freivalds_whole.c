@@ -7,8 +7,8 @@
 #include "check/freivalds_impl.h"
 #include "core/buffer.h"
 
-static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found,
-                             const dm_checked_product *product) {
+static dm_verdict verdict_of(const dm_problem *p, const dm_verified_found *found,
+                             const dm_verified_product *product) {
   const dm_rows_found *rows = &found->rows;
   return (dm_verdict){.pass = rows->residual <= 1.0,
                       .exact = dm_dtype_is_integer(p->work),
@@ -29,7 +29,7 @@ static dm_verdict verdict_of(const dm_problem *p, const dm_checked_found *found,
 
 /* Whether the weights are useful: always if they follow from all of op(B), whose columns may be
  * zero or have NaN. */
-static bool is_sound(const dm_checked_product *product, const dm_columns_found *columns) {
+static bool is_sound(const dm_verified_product *product, const dm_columns_found *columns) {
   const int parts = product->ranks ? product->ranks->parts_of_k : 0; /* each as large, at most */
   const double spread = columns->spread * (parts > 0 ? parts : 1);
   return product->step <= 1 || (!columns->strained && columns->left_out == 0 &&
@@ -60,7 +60,7 @@ static dm_rows_found freivalds_rows_of(const double *numbers) {
 }
 
 /* Joins the findings of all ranks, unless one comes with an error, MINE. */
-static dm_status freivalds_join_rows(const dm_comm *comm, const dm_checked_ranks *with,
+static dm_status freivalds_join_rows(const dm_comm *comm, const dm_verified_ranks *with,
                                      dm_status mine, dm_rows_found *rows, bool *sound) {
   const int ranks = dm_comm_size(comm);
   const int64_t count = NUMBERS * (int64_t)ranks;
@@ -81,10 +81,10 @@ static dm_status freivalds_join_rows(const dm_comm *comm, const dm_checked_ranks
 
 /* All ranks multiply, even if one has no sums. */
 static dm_status freivalds_multiply_rows(const dm_comm *comm, dm_backend *backend,
-                                         const dm_checked_product *product, dm_checked_found *found,
-                                         bool *sound) {
-  const dm_checked_ranks *ranks = product->ranks;
-  dm_status status = dm_backend_multiply_checked(backend, product, found);
+                                         const dm_verified_product *product,
+                                         dm_verified_found *found, bool *sound) {
+  const dm_verified_ranks *ranks = product->ranks;
+  dm_status status = dm_backend_multiply_verified(backend, product, found);
   *sound = status || is_sound(product, &found->columns);
   if (!ranks) return status;
   if (status && status->agreed) return status;
@@ -98,11 +98,11 @@ static dm_status freivalds_multiply_rows(const dm_comm *comm, dm_backend *backen
 
 dm_status dm_freivalds_multiply_rows(const dm_problem *problem, dm_check_seed seed, int draw,
                                      const dm_comm *comm, dm_backend *backend,
-                                     const dm_whole_product *whole, const dm_checked_ranks *ranks,
+                                     const dm_whole_product *whole, const dm_verified_ranks *ranks,
                                      dm_verdict *verdict) {
   dm_freivalds check = {.problem = *problem, .from_gpu = true}; /* without vectors */
-  dm_checked_product product = {.whole = *whole, .ranks = ranks};
-  dm_checked_found found;
+  dm_verified_product product = {.whole = *whole, .ranks = ranks};
+  dm_verified_found found;
   bool sound;
   memcpy(check.alpha, whole->alpha, sizeof check.alpha);
   memcpy(check.beta, whole->beta, sizeof check.beta);

@@ -94,7 +94,7 @@ static void put_standards(const dm_standard *standard, char text[128]) {
 }
 
 /* "C = 2 A^T B - C0, columns of A centered in f64": the equation and the precision. */
-static const char *checked_text(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
+static const char *checked_text(const dm_verified *checked, char text[DM_VERIFIED_TEXT]) {
   static const double one[2] = {1.0, 0.0};
   static const char *const ops[] = {"", "^T", "^H"}, *const first[] = {"", "-"},
                            *const next[] = {" + ", " - "};
@@ -105,7 +105,7 @@ static const char *checked_text(const dm_checked *checked, char text[DM_CHECKED_
   if (adds) put_factor(checked->beta, next, beta);
   if (p->c != p->accumulator) snprintf(c, sizeof c, ", C in %s", dm_dtype_name(p->c));
   put_standards(checked->standard, standards);
-  snprintf(text, DM_CHECKED_TEXT, "C = %sA%s B%s%s%s%s%s in %s%s", alpha, ops[p->op_a],
+  snprintf(text, DM_VERIFIED_TEXT, "C = %sA%s B%s%s%s%s%s in %s%s", alpha, ops[p->op_a],
            ops[p->op_b], beta, adds ? "C0" : "", standards,
            checked->by_attributes ? " (as C's attributes state)" : "",
            dm_compute_products(&p->compute, p->work), c);
@@ -116,22 +116,22 @@ static void verdict_add_scalar(const char *name, const double *z, double usual, 
   char re[32], im[32];
   const size_t used = strlen(text);
   if (!z || (z[0] == usual && z[1] == 0.0)) return;
-  snprintf(text + used, DM_CHECKED_TEXT - used, z[1] == 0.0 ? " %s=%s" : " %s=%s,%s", name,
+  snprintf(text + used, DM_VERIFIED_TEXT - used, z[1] == 0.0 ? " %s=%s" : " %s=%s,%s", name,
            verdict_number(z[0], re), verdict_number(z[1], im));
 }
 
 static void verdict_add_lines(const char *name, int matrix, dm_lines lines, char *text) {
   const size_t used = strlen(text);
   if (lines != DM_NO_LINES)
-    snprintf(text + used, DM_CHECKED_TEXT - used, " %s_%c=%s", name, "ab"[matrix],
+    snprintf(text + used, DM_VERIFIED_TEXT - used, " %s_%c=%s", name, "ab"[matrix],
              dm_lines_name(lines));
 }
 
-const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEXT]) {
+const char *dm_verified_words(const dm_verified *checked, char text[DM_VERIFIED_TEXT]) {
   static const char *const a[] = {"", " op_a=t", " op_a=c"}, *const b[] = {"", " op_b=t",
                                                                            " op_b=c"};
   const dm_problem *p = checked->problem;
-  snprintf(text, DM_CHECKED_TEXT, "%s%s", a[p->op_a], b[p->op_b]);
+  snprintf(text, DM_VERIFIED_TEXT, "%s%s", a[p->op_a], b[p->op_b]);
   verdict_add_scalar("alpha", checked->alpha, 1.0, text);
   verdict_add_scalar("beta", checked->beta, 0.0, text);
   for (int x = 0; checked->standard && x < 2; x++) {
@@ -140,7 +140,7 @@ const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEX
   }
   const size_t used = strlen(text);
   if (!dm_compute_is_plain(&p->compute))
-    snprintf(text + used, DM_CHECKED_TEXT - used, " compute=%s", p->compute.name);
+    snprintf(text + used, DM_VERIFIED_TEXT - used, " compute=%s", p->compute.name);
   return text;
 }
 
@@ -151,8 +151,8 @@ const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]) 
 }
 
 /* Equation, precision, residual, seed and verdict in one line: a PASS says what it is worth. */
-static void record_line(const dm_verdict *verdict, const dm_checked *checked, dm_record *record) {
-  char words[48], equation[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], residual[48] = "exactly";
+static void record_line(const dm_verdict *verdict, const dm_verified *checked, dm_record *record) {
+  char words[48], equation[DM_VERIFIED_TEXT], seed[DM_SEED_TEXT], residual[48] = "exactly";
   verdict_describe(verdict, words);
   checked_text(checked, equation);
   dm_verdict_seed(verdict, seed);
@@ -170,7 +170,7 @@ static void record_line(const dm_verdict *verdict, const dm_checked *checked, dm
   if (seed[0]) dm_record_text(record, "verification.seed", NULL, "%s", seed);
 }
 
-void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, const dm_log *log,
+void dm_verdict_record(const dm_verdict *verdict, const dm_verified *checked, const dm_log *log,
                        dm_record *record) {
   if (log) dm_verdict_say(verdict, checked->alpha, log);
   record_line(verdict, checked, record);

@@ -12,17 +12,17 @@
 const char *dm_verdict_word(const dm_verdict *verdict);
 
 /* What was verified. */
-typedef struct dm_checked {
+typedef struct dm_verified {
   const dm_problem *problem;
   const double *alpha, *beta;  /* NULL: 1 and 0 */
   bool by_attributes;          /* parts of the equation are from C's attributes, not the user's */
   const dm_standard *standard; /* how A and B were centered and scaled; NULL: not at all */
-} dm_checked;
+} dm_verified;
 
-enum { DM_CHECKED_TEXT = 512, DM_SEED_TEXT = 24 };
+enum { DM_VERIFIED_TEXT = 512, DM_SEED_TEXT = 24 };
 
 /* " op_a=t alpha=2 compute=tf32": what differs from C = A B, for the last line of a report. */
-const char *dm_checked_words(const dm_checked *checked, char text[DM_CHECKED_TEXT]);
+const char *dm_verified_words(const dm_verified *checked, char text[DM_VERIFIED_TEXT]);
 
 /* "0x0123456789abcdef"; "" if no random vector was used. Writes and returns TEXT. */
 const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]);
@@ -32,7 +32,7 @@ const char *dm_verdict_seed(const dm_verdict *verdict, char text[DM_SEED_TEXT]);
 void dm_verdict_say(const dm_verdict *verdict, const double *alpha, const dm_log *log);
 
 /* Fills RECORD and, unless LOG is NULL, warns. */
-void dm_verdict_record(const dm_verdict *verdict, const dm_checked *checked, const dm_log *log,
+void dm_verdict_record(const dm_verdict *verdict, const dm_verified *checked, const dm_log *log,
                        dm_record *record);
 
 /* DM_OK, DM_E_VERIFY or, unless ALLOWED, DM_E_UNCHECKED; errors are marked agreed. */

@@ -91,15 +91,15 @@ static inline DM_HOST_DEVICE int64_t dm_square(double a, dm_power power) {
 /* ---- residues ---- */
 
 /* A whole number below 2^78: HIGH 2^39 + LOW, both whole and with its sign. */
-typedef struct dm_whole {
+typedef struct dm_long_integer {
   double high, low;
-} dm_whole;
+} dm_long_integer;
 
 /* trunc(a 2^s), power = dm_power_of(s): exact. */
-static inline DM_HOST_DEVICE dm_whole dm_whole_of(double a, dm_power power) {
+static inline DM_HOST_DEVICE dm_long_integer dm_long_integer_of(double a, dm_power power) {
   const double scaled = a * power.by * power.then;
   const double high = (double)(int64_t)(scaled * 0x1p-39);
-  const dm_whole whole = {high, (double)(int64_t)(scaled - high * 0x1p39)};
+  const dm_long_integer whole = {high, (double)(int64_t)(scaled - high * 0x1p39)};
   return whole;
 }
 
@@ -110,8 +110,8 @@ static inline DM_HOST_DEVICE int8_t dm_residue(const dm_moduli *moduli, int x, d
   return (int8_t)(int32_t)(value - times * moduli->number[x]);
 }
 
-static inline DM_HOST_DEVICE int8_t dm_whole_residue(const dm_moduli *moduli, int x,
-                                                     dm_whole whole) {
+static inline DM_HOST_DEVICE int8_t dm_long_integer_residue(const dm_moduli *moduli, int x,
+                                                            dm_long_integer whole) {
   return dm_residue(moduli, x, whole.high * moduli->high[x] + whole.low);
 }
 

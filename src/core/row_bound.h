@@ -177,10 +177,10 @@ typedef struct dm_rows_found {
 } dm_rows_found;
 
 /* All of a product. */
-typedef struct dm_checked_found {
+typedef struct dm_verified_found {
   dm_columns_found columns;
   dm_rows_found rows;
-} dm_checked_found;
+} dm_verified_found;
 
 /* Of those of FOUND and MORE; equal ones: the first row. */
 static inline DM_HOST_DEVICE void dm_rows_join(dm_rows_found *found, const dm_rows_found *more) {

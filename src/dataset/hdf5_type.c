@@ -370,7 +370,7 @@ dm_status dm_h5_is_bfloat16(const dm_location *at, hid_t set, hid_t type, bool *
   return dm_h5_text_is(at, set, MARK_OF_TYPE, "bfloat16", is);
 }
 
-dm_status dm_h5_is_whole(const dm_location *at, hid_t set, bool *is) {
+dm_status dm_h5_is_complete(const dm_location *at, hid_t set, bool *is) {
   return dm_h5_text_is(at, set, "damier_state", "complete", is);
 }
 

@@ -52,7 +52,7 @@ dm_status dm_h5_member_text(const dm_location *at, hid_t group, const char *name
 dm_status dm_h5_is_bfloat16(const dm_location *at, hid_t set, hid_t type, bool *is);
 
 /* Whether a dataset of damier is complete. */
-dm_status dm_h5_is_whole(const dm_location *at, hid_t set, bool *is);
+dm_status dm_h5_is_complete(const dm_location *at, hid_t set, bool *is);
 
 /* Reads all single texts and numbers of OBJECT, as many as fit in ATTRIBUTES. */
 dm_status dm_h5_read_attributes(const dm_location *at, hid_t object, dm_attributes *attributes);

@@ -95,7 +95,7 @@ dm_status dm_json_read(int fd, json_t **value) {
   return dm_json_parse(text, length, value);
 }
 
-bool dm_json_whole(const json_t *value, int64_t *number) {
+bool dm_json_integer(const json_t *value, int64_t *number) {
   if (json_is_integer(value)) *number = json_integer_value(value);
   if (json_is_integer(value)) return true;
   const double real = json_is_real(value) ? json_real_value(value) : 0.5;

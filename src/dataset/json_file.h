@@ -18,6 +18,6 @@ dm_status dm_json_parse(const char *text, int64_t length, json_t **value);
 dm_status dm_json_read(int fd, json_t **value);
 
 /* *number = the integer VALUE, which may be a real without a fraction; false: it is none. */
-bool dm_json_whole(const json_t *value, int64_t *number);
+bool dm_json_integer(const json_t *value, int64_t *number);
 
 #endif

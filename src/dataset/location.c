@@ -87,22 +87,22 @@ static const char *location_part_of(const char *text) {
   return depth == 0 && at > text && at[-1] != '/' ? at : end;
 }
 
-static dm_status parse_whole(const char *text, dm_location *location);
+static dm_status parse_dataset(const char *text, dm_location *location);
 
 dm_status dm_location_parse(const char *text, dm_location *location) {
   const char *part = location_part_of(text);
   char whole[DM_ATTRIBUTE_TEXT];
-  if (*part == '\0') return parse_whole(text, location);
+  if (*part == '\0') return parse_dataset(text, location);
   if (strlen(text) >= sizeof whole || strlen(part) >= DM_PATH)
     return dm_fail(DM_E_USAGE, "the name '%.60s...' has more than %d characters", text,
                    DM_PATH - 1);
   snprintf(whole, sizeof whole, "%.*s", (int)(part - text), text);
-  DM_TRY(parse_whole(whole, location));
+  DM_TRY(parse_dataset(whole, location));
   strcpy(location->part, part);
   return DM_OK;
 }
 
-static dm_status parse_whole(const char *text, dm_location *location) {
+static dm_status parse_dataset(const char *text, dm_location *location) {
   bool ambiguous;
   const char *dataset = dataset_part(text, &ambiguous);
   size_t length = dataset ? (size_t)(dataset - 1 - text) : strlen(text);

@@ -56,7 +56,7 @@ static bool may_miss(const dm_meaning *m, const double *numbers, const int64_t *
   int64_t found = 0;
   for (int v = 0; v < m->count; v++) {
     const double real = m->real[v];
-    const int64_t number = m->whole[v];
+    const int64_t number = m->integers[v];
     if (whole)
       for (int64_t i = 0; i < count; i++) found += whole[i] == number;
     else
@@ -82,7 +82,7 @@ static void meaning_mark(const dm_meaning *m, const double *numbers, const int64
   memset(bad, 0, MEANING_RUN);
   for (int v = 0; v < m->count; v++)
     for (int64_t i = 0; i < count; i++)
-      bad[i] |= whole ? whole[i] == m->whole[v] : numbers[i] == m->real[v];
+      bad[i] |= whole ? whole[i] == m->integers[v] : numbers[i] == m->real[v];
   for (int64_t i = 0; i < count; i++) {
     bad[i] |= m->nan && isnan(numbers[i]);
     if (m->ranged) bad[i] |= (numbers[i] < m->low) | (numbers[i] > m->high);

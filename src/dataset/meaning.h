@@ -63,10 +63,10 @@ typedef struct dm_meaning {
   dm_slices slices;
   dm_mask mask;
   int count;
-  double real[DM_MISSING_VALUES];   /* the numbers that mean "missing", ... */
-  int64_t whole[DM_MISSING_VALUES]; /* ... and as integers of 64 bits */
-  char text[DM_MEANING_TEXT];       /* for people, or "" */
-  char warning[DM_MEANING_TEXT];    /* what stands beside the numbers and is not applied, or "" */
+  double real[DM_MISSING_VALUES];      /* the numbers that mean "missing", ... */
+  int64_t integers[DM_MISSING_VALUES]; /* ... and as integers of 64 bits */
+  char text[DM_MEANING_TEXT];          /* for people, or "" */
+  char warning[DM_MEANING_TEXT]; /* what stands beside the numbers and is not applied, or "" */
 } dm_meaning;
 
 /* The missing values met so far. Several threads may add. */

@@ -99,7 +99,7 @@ static dm_status zarr_take_third(const dm_location *at, dm_zarr_node *node) {
   int64_t format = 0;
   node->is = true;
   node->version = 3;
-  if (!dm_json_whole(json_object_get(node->document, "zarr_format"), &format) || format != 3)
+  if (!dm_json_integer(json_object_get(node->document, "zarr_format"), &format) || format != 3)
     return dm_fail_at(DM_E_INPUT, at, "'zarr.json' is not of version 3 of Zarr");
   if (!type || (strcmp(type, "array") != 0 && strcmp(type, "group") != 0))
     return dm_fail_at(DM_E_INPUT, at, "'zarr.json' states neither an array nor a group");

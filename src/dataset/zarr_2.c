@@ -71,7 +71,7 @@ dm_status dm_zarr_second(const dm_location *at, const json_t *document, dm_zarr 
   const json_t *separator = json_object_get(document, "dimension_separator");
   const char *text = separator ? json_string_value(separator) : ".";
   int64_t format = 0;
-  if (!dm_json_whole(json_object_get(document, "zarr_format"), &format) || format != 2)
+  if (!dm_json_integer(json_object_get(document, "zarr_format"), &format) || format != 2)
     return dm_fail_at(DM_E_INPUT, at, "'.zarray' is not of version 2 of Zarr");
   DM_TRY(second_type(at, json_object_get(document, "dtype"), zarr));
   DM_TRY(dm_zarr_take_chunks(at, json_object_get(document, "chunks"), zarr, zarr->file));

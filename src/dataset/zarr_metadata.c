@@ -23,7 +23,7 @@ dm_status dm_zarr_take_extents(const dm_location *at, const json_t *list, const 
   if (count > DM_AXES)
     return dm_fail_at(DM_E_INPUT, at, "has %zu dimensions; at most %d are read", count, DM_AXES);
   for (size_t i = 0; i < count; i++)
-    if (!dm_json_whole(json_array_get(list, i), &extent[i]) || extent[i] < least ||
+    if (!dm_json_integer(json_array_get(list, i), &extent[i]) || extent[i] < least ||
         extent[i] == INT64_MAX)
       return dm_fail_at(DM_E_INPUT, at, "its metadata state an invalid %s", what);
   *rank = (int)count;

@@ -56,7 +56,7 @@ static bool value_long(const char *text, bool is_signed, uint64_t *bits) {
   return errno == 0 && end != text && *end == '\0';
 }
 
-static bool value_whole(const json_t *value, dm_dtype type, unsigned char *element) {
+static bool zarr_integer(const json_t *value, dm_dtype type, unsigned char *element) {
   const int64_t size = dm_dtype_size(type);
   const bool is_signed = dm_dtype_is_signed(type);
   const int spare = 64 - 8 * (int)size;
@@ -65,7 +65,7 @@ static bool value_whole(const json_t *value, dm_dtype type, unsigned char *eleme
   if (json_is_string(value)) {
     if (size < 8 || !value_long(json_string_value(value), is_signed, &bits)) return false;
   } else {
-    if (!dm_json_whole(value, &number) || (number < 0 && !is_signed)) return false;
+    if (!dm_json_integer(value, &number) || (number < 0 && !is_signed)) return false;
     bits = (uint64_t)number;
     if (is_signed ? (int64_t)(bits << spare) >> spare != number : bits << spare >> spare != bits)
       return false;
@@ -82,8 +82,8 @@ bool dm_zarr_value(const json_t *value, dm_dtype type, unsigned char element[16]
     element[0] = json_is_true(value);
     return true;
   }
-  if (type == DM_BOOL) return value_whole(value, DM_U8, element);
+  if (type == DM_BOOL) return zarr_integer(value, DM_U8, element);
   if (dm_dtype_is_complex(type)) return value_complex(value, type, element);
-  return dm_dtype_is_integer(type) ? value_whole(value, type, element)
+  return dm_dtype_is_integer(type) ? zarr_integer(value, type, element)
                                    : value_real(value, type, element);
 }

@@ -18,7 +18,7 @@ dm_status dm_dataset_input_read(dm_dataset_input *input, int64_t row, int64_t co
   return dm_reader_read(input->reader, col, row, &transposed, 1, input->op == DM_OP_C);
 }
 
-static void note_whole(dm_dataset_input *input, dm_view view) {
+static void note_integers(dm_dataset_input *input, dm_view view) {
   double largest = input->largest;
   if (view.row_stride == 1 || (view.col_stride != 1 && view.rows > view.cols))
     view = dm_view_transpose(view);
@@ -30,7 +30,7 @@ static void note_whole(dm_dataset_input *input, dm_view view) {
 }
 
 void dm_dataset_input_note(dm_dataset_input *input, dm_view view) {
-  if (input->whole && view.dtype == DM_F64) note_whole(input, view);
+  if (input->integral && view.dtype == DM_F64) note_integers(input, view);
   if (view.dtype != DM_I8) return;
   int largest = 0;
   for (int64_t i = 0; i < view.rows; i++) {
@@ -171,19 +171,19 @@ static dm_status dataset_input_pass_all(dm_run *run, stream *s, dm_part_taker *t
                                         void *context) {
   if (dm_range_size(s->rows) == 0 || dm_range_size(s->cols) == 0) return DM_OK;
   const int64_t bytes = DATASET_INPUT_STRIPS * dataset_input_strip_bytes(s);
-  s->memory = dm_kept_take(&run->kept, bytes);
+  s->memory = dm_cached_take(&run->cached, bytes);
   if (!s->memory) DM_TRY(dm_buffer_alloc(bytes, (void **)&s->memory));
   dm_status status = pass_strips(run, s, take, context);
   if (status) dm_file_queue_cancel(s->ahead); /* no thread reads into the memory any more */
-  dm_kept_give(&run->kept, s->memory, bytes);
+  dm_cached_give(&run->cached, s->memory, bytes);
   return status;
 }
 
 /* Bytes of the chunks that a pass over SET keeps. */
-static int64_t chunks_kept(const dm_dataset *set) {
+static int64_t chunks_cached(const dm_dataset *set) {
   const int64_t size = dm_dtype_size(set->dtype);
-  return dm_max(DM_READ_MEMORY, dm_chunks_kept(set->chunk_rows * set->chunk_cols * size,
-                                               set->rows * set->cols * size));
+  return dm_max(DM_READ_MEMORY, dm_chunks_cached(set->chunk_rows * set->chunk_cols * size,
+                                                 set->rows * set->cols * size));
 }
 
 /* Columns whose chunks beside each other fit twice into the memory for chunks: strips of them
@@ -191,7 +191,7 @@ static int64_t chunks_kept(const dm_dataset *set) {
 static int64_t dataset_input_band_of(const dm_dataset *set) {
   const int64_t chunk = set->chunk_rows * set->chunk_cols * dm_dtype_size(set->dtype);
   if (chunk == 0) return dm_max(1, set->cols);
-  return dm_max(1, chunks_kept(set) / 2 / chunk) * set->chunk_cols;
+  return dm_max(1, chunks_cached(set) / 2 / chunk) * set->chunk_cols;
 }
 
 bool dm_file_divides_columns(const dm_dataset *set) {
@@ -222,7 +222,7 @@ dm_status dm_file_stream(dm_run *run, const dm_dataset *dataset, dm_range rows, 
   dm_reader_keepalive(s.reader, &run->keepalive);
   dm_run_phase(run, "reading", 1);
   dm_status status =
-      dm_file_queue_open(dm_run_io_threads(run, how->threads), chunks_kept(dataset), &s.ahead);
+      dm_file_queue_open(dm_run_io_threads(run, how->threads), chunks_cached(dataset), &s.ahead);
   if (!status) status = dataset_input_pass_all(run, &s, take, context);
   if (!status && how->unpacked) *how->unpacked += dm_file_queue_unpacked(s.ahead);
   dm_file_queue_close(s.ahead);

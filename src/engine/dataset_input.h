@@ -14,7 +14,7 @@ typedef struct dm_dataset_input {
   dm_file_queue *ahead; /* read-ahead of READER, or NULL */
   dm_op op;
   bool chunked;   /* whether the file is chunked */
-  bool whole;     /* integers that are read as f64 */
+  bool integral;  /* integers that are read as f64 */
   double largest; /* largest magnitude read, of integers: sums of products must fit C */
 } dm_dataset_input;
 

@@ -86,18 +86,18 @@ static void endpoint_finish_row(dm_view out, dm_view sum, const dm_view *old, in
   }
 }
 
-static int64_t endpoint_whole_at(dm_view view, int64_t row, int64_t col) {
+static int64_t endpoint_integer_at(dm_view view, int64_t row, int64_t col) {
   const void *at = dm_view_at(view, row, col);
   return view.dtype == DM_I8 ? *(const int8_t *)at : *(const int32_t *)at;
 }
 
-static dm_status finish_whole(dm_view out, dm_view sum, const dm_view *old, int64_t alpha,
-                              int64_t beta) {
+static dm_status finish_integers(dm_view out, dm_view sum, const dm_view *old, int64_t alpha,
+                                 int64_t beta) {
   for (int64_t i = 0; i < sum.rows; i++) {
     for (int64_t j = 0; j < sum.cols; j++) {
       int64_t value =
-          alpha * endpoint_whole_at(sum, i, j); /* both fit 32 bits: the product fits 64 */
-      if (old && dm_add_overflows(value, beta * endpoint_whole_at(*old, i, j), &value))
+          alpha * endpoint_integer_at(sum, i, j); /* both fit 32 bits: the product fits 64 */
+      if (old && dm_add_overflows(value, beta * endpoint_integer_at(*old, i, j), &value))
         value = INT64_MAX;
       if (value < INT32_MIN || value > INT32_MAX)
         return dm_hint(dm_fail(DM_E_INPUT, "an element of alpha A B + beta C does not fit i32"),
@@ -111,7 +111,7 @@ static dm_status finish_whole(dm_view out, dm_view sum, const dm_view *old, int6
 dm_status dm_finish(dm_view out, dm_view sum, const dm_view *old, const double alpha[2],
                     const double beta[2]) {
   if (dm_dtype_is_integer(sum.dtype))
-    return finish_whole(out, sum, old, (int64_t)alpha[0], (int64_t)beta[0]);
+    return finish_integers(out, sum, old, (int64_t)alpha[0], (int64_t)beta[0]);
   dm_view before = old ? *old : sum;
   if (dm_view_is_packed(out) && dm_view_is_packed(sum) && dm_view_is_packed(before)) {
     out = dm_view_one_row(out);

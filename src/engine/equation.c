@@ -6,14 +6,14 @@
 #include "core/compute.h"
 
 /* C of integers by products in f64, whose inputs dm_problem_of looks at. */
-static bool is_whole_by_f64(const dm_problem *problem) {
+static bool is_integral_by_f64(const dm_problem *problem) {
   return (problem->c == DM_I32 || problem->c == DM_I64) && problem->work == DM_F64 &&
          dm_compute_is_plain(&problem->compute);
 }
 
 static bool result_allowed(const dm_problem *problem) {
   const dm_dtype c = problem->c;
-  if (is_whole_by_f64(problem)) return true;
+  if (is_integral_by_f64(problem)) return true;
   return problem->compute.results >> c & 1 &&
          dm_dtype_is_complex(c) == dm_dtype_is_complex(problem->work);
 }
@@ -134,11 +134,11 @@ static dm_status input_type(const dm_dataset *a, const dm_dataset *b, const dm_e
 }
 
 /* C of whole numbers is that of A and B as they are. */
-static dm_status equation_check_whole(const dm_dataset *a, const dm_dataset *b,
-                                      const dm_equation *equation, dm_problem *problem) {
+static dm_status equation_check_integers(const dm_dataset *a, const dm_dataset *b,
+                                         const dm_equation *equation, dm_problem *problem) {
   const dm_dataset *inputs[] = {a, b};
   char name[DM_NAME];
-  if (!dm_problem_is_whole(problem)) return DM_OK;
+  if (!dm_problem_is_integral(problem)) return DM_OK;
   problem->fastest = false;
   for (int i = 0; i < 2; i++) {
     const dm_dtype type = equation_type_of(inputs[i], &equation->standard[i]);
@@ -198,7 +198,7 @@ void dm_equation_divide_by(double by, dm_equation *equation) {
   equation->divide = DM_NO_DIVISION;
 }
 
-static bool is_whole_i32(const double z[2]) {
+static bool is_integer_i32(const double z[2]) {
   return z[1] == 0.0 && z[0] >= -2147483648.0 && z[0] <= 2147483647.0 &&
          z[0] == (double)(int64_t)z[0];
 }
@@ -208,15 +208,15 @@ static dm_status check_scalars(const dm_equation *equation, const dm_problem *pr
   if (imaginary && !dm_dtype_is_complex(problem->work))
     return dm_fail(DM_E_USAGE, "alpha and beta must be real for %s matrices",
                    dm_dtype_name(problem->work));
-  if (dm_problem_is_whole(problem) && fabs(equation->alpha[0]) != 1.0)
+  if (dm_problem_is_integral(problem) && fabs(equation->alpha[0]) != 1.0)
     return dm_hint(dm_fail(DM_E_USAGE, "alpha must be 1 or -1 for whole numbers in %s",
                            dm_dtype_name(problem->c)),
                    "--type f64 multiplies in f64");
   if (dm_problem_is_exact(problem) &&
-      (!is_whole_i32(equation->alpha) || !is_whole_i32(equation->beta)))
+      (!is_integer_i32(equation->alpha) || !is_integer_i32(equation->beta)))
     return dm_fail(DM_E_USAGE, "alpha and beta must be whole numbers for %s matrices",
                    problem->work == DM_I8 ? "i8" : "integer");
-  if (dm_problem_is_whole(problem) && equation->beta[0] != 0.0)
+  if (dm_problem_is_integral(problem) && equation->beta[0] != 0.0)
     return dm_hint(dm_fail(DM_E_USAGE, "an old C is not added to whole numbers in %s",
                            dm_dtype_name(problem->c)),
                    "--type f64 adds it in f64");
@@ -345,7 +345,7 @@ dm_status dm_problem_of(const dm_dataset *a, const dm_dataset *b, const dm_datas
   DM_TRY(check_standard(b, &equation->standard[1]));
   DM_TRY(input_type(a, b, equation, &input));
   DM_TRY(dm_types_of(input, equation, problem));
-  DM_TRY(equation_check_whole(a, b, equation, problem));
+  DM_TRY(equation_check_integers(a, b, equation, problem));
   DM_TRY(check_scalars(equation, problem));
   DM_TRY(check_divide(equation, problem));
   DM_TRY(check_batch(equation, problem));

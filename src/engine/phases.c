@@ -19,7 +19,7 @@ dm_status dm_phases_worst(const dm_run *run, const dm_rank_state *local, dm_phas
   int64_t bytes[] = {0, p->uploaded, p->from_files, 0}, resident = dm_memory_own_peak();
   if (local->transport) bytes[0] = dm_transport_received(local->transport);
   if (local->plan && local->plan->problem.compute.falls_back) /* no plan: all tiles were complete */
-    DM_TRY(dm_comm_agree(run->world, dm_backend_natively(local->backend, &bytes[3])));
+    DM_TRY(dm_comm_agree(run->world, dm_backend_native_lines(local->backend, &bytes[3])));
   *worst = *p;
   DM_TRY(dm_comm_max_f64(run->world, worst->seconds, DM_PHASE_SECONDS));
   DM_TRY(dm_comm_sum_i64(run->world, bytes, 4));

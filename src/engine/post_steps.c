@@ -96,14 +96,14 @@ static dm_status post_steps_multiply_part(void *context, dm_extent part) {
   const bool square =
       dm_triangle_shares(local->plan, DM_A) || dm_triangle_shares(local->plan, DM_B);
   if (square && part.rows.begin == part.cols.begin && rows == cols)
-    return dm_backend_square(local->backend, some_cols(c, col, cols), a, p->accumulate, p->event);
+    return dm_backend_syrk(local->backend, some_cols(c, col, cols), a, p->accumulate, p->event);
   if (row->finish == DM_NO_FINISH)
     return dm_backend_gemm(local->backend, some_cols(c, col, cols), a, b, p->accumulate, p->event);
   const dm_view sums = dm_compute_first(row, c);
   const int64_t parts = dm_compute_parts(row, c.dtype);
-  return dm_backend_product(local->backend, some_cols(sums, parts * col, parts * cols),
-                            dm_compute_plane(row, sums.cols), a, b, p->accumulate,
-                            exponents_of(local, c, part.rows.begin, part.cols.begin), p->event);
+  return dm_backend_gemm_parts(local->backend, some_cols(sums, parts * col, parts * cols),
+                               dm_compute_plane(row, sums.cols), a, b, p->accumulate,
+                               exponents_of(local, c, part.rows.begin, part.cols.begin), p->event);
 }
 
 /* The same for all elements of C that are needed. */
@@ -115,7 +115,7 @@ static dm_status post_steps_multiply(const post_steps_products *p) {
 }
 
 /* The same with the verification; the grid has one rank. */
-static dm_status multiply_run_checked(dm_rank_state *local, const dm_whole_product *run) {
+static dm_status multiply_run_verified(dm_rank_state *local, const dm_whole_product *run) {
   dm_run_products *all = local->runs;
   dm_problem problem = local->plan->problem;
   dm_verdict found;
@@ -143,7 +143,7 @@ static dm_status multiply_run(dm_rank_state *local, int64_t panel, int slot, dm_
                                 .entries = dm_plan_run_entries(local->plan, local->tile),
                                 .alpha = {all->alpha[0], all->alpha[1]}};
   *event = 0;
-  return all->verify ? multiply_run_checked(local, &run)
+  return all->verify ? multiply_run_verified(local, &run)
                      : dm_backend_multiply(local->backend, &run, NULL, event);
 }
 

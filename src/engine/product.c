@@ -36,11 +36,11 @@ static dm_status run_steps(dm_product *p, unsigned kinds, const dm_step_calls *c
 /* ---- shares ---- */
 
 /* The sum of k products of integers must fit C, and be exact in f64. */
-static dm_status sums_fit_whole(const dm_product *p, const double largest[2]) {
+static dm_status integers_fit(const dm_product *p, const double largest[2]) {
   const dm_problem *problem = &p->setup->plan.problem;
   const double most = largest[0] * largest[1] * (double)problem->k;
-  const bool wider = problem->c != DM_I64 && most <= dm_problem_whole_limit(DM_I64);
-  if (most <= dm_problem_whole_limit(problem->c)) return DM_OK;
+  const bool wider = problem->c != DM_I64 && most <= dm_problem_integral_limit(DM_I64);
+  if (most <= dm_problem_integral_limit(problem->c)) return DM_OK;
   dm_status status = dm_hint(
       dm_fail(DM_E_INPUT, "sums of %lld products of integers up to %.0f and %.0f may not %s",
               (long long)problem->k, largest[0], largest[1],
@@ -58,7 +58,7 @@ static dm_status sums_fit(const dm_product *p) {
   for (int x = 0; x < 2; x++)
     largest[x] = p->source[x].ops->largest(p->source[x].state, (dm_matrix)x);
   DM_TRY(dm_comm_max_f64(p->run->world, largest, 2));
-  if (dm_problem_is_whole(problem)) return sums_fit_whole(p, largest);
+  if (dm_problem_is_integral(problem)) return integers_fit(p, largest);
   if (largest[0] * largest[1] * (double)problem->k <= 2147483647.0) return DM_OK;
   dm_status status = dm_hint(
       dm_fail(DM_E_INPUT, "sums of %lld products of i8 may not fit i32", (long long)problem->k),
@@ -81,16 +81,16 @@ static dm_status product_scale(dm_product *p) {
 }
 
 static dm_status check_shares(dm_product *p) {
-  if (p->checked) return DM_OK;
+  if (p->scanned) return DM_OK;
   DM_TRY(sums_fit(p));
   if (scales(p)) DM_TRY(product_scale(p));
   if (p->check) DM_TRY(dm_check_operands(&p->local, p->check, p->guards ? &p->sums : NULL));
-  p->checked = true;
+  p->scanned = true;
   return DM_OK;
 }
 
 static dm_status check_loaded_shares(dm_product *p) {
-  if (p->check && !p->checked) dm_run_phase(p->run, "checking A and B", 1);
+  if (p->check && !p->scanned) dm_run_phase(p->run, "checking A and B", 1);
   return check_shares(p);
 }
 

@@ -33,7 +33,7 @@ typedef struct dm_product {
   int64_t changed[2]; /* pieces of A and B, on all ranks, that changed in memory */
   bool is_open;
   bool loaded;  /* the shares stay in memory: the next run does not load them again */
-  bool checked; /* A and B were scanned: their sums fit, and CHECK has all of them */
+  bool scanned; /* A and B were: their sums fit, and CHECK has all of them */
 } dm_product;
 
 /* Collective. Allocates the plan's buffers and opens source and sink; all fields before the private

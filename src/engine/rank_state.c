@@ -24,12 +24,12 @@ static dm_status allocate_new(const dm_rank_memory *memory, const dm_buffer *buf
 
 /* Under strict overcommit what is kept may leave no room. */
 static dm_status rank_state_allocate(dm_rank_memory *memory, const dm_buffer *buffer, void **new) {
-  if (memory->kept) *new = dm_kept_take(memory->kept, buffer->bytes);
+  if (memory->cached) *new = dm_cached_take(memory->cached, buffer->bytes);
   if (*new) return DM_OK;
   dm_status status = allocate_new(memory, buffer, new);
-  if (!status || !memory->kept) return status;
+  if (!status || !memory->cached) return status;
   dm_status_free(status);
-  dm_kept_drop(memory->kept);
+  dm_cached_drop(memory->cached);
   return allocate_new(memory, buffer, new);
 }
 
@@ -68,7 +68,7 @@ dm_status dm_rank_memory_count(dm_rank_memory *memory, dm_buffer_kind kind, int6
 static dm_status rank_state_open_memory(dm_rank_state *local) {
   dm_rank_memory *memory = &local->memory;
   *memory = (dm_rank_memory){.backend = local->backend,
-                             .kept = local->plan->gpu ? NULL : &local->run->kept};
+                             .cached = local->plan->gpu ? NULL : &local->run->cached};
   dm_plan_buffers(local->plan, local->coords, &memory->list);
   for (int kind = 0; kind < DM_BUFFERS; kind++) {
     const dm_where where = memory->list.of[kind].where;
@@ -83,11 +83,11 @@ static dm_status rank_state_open_memory(dm_rank_state *local) {
 
 /* Only what this product used is kept. */
 static void rank_state_close_memory(dm_rank_memory *memory) {
-  if (memory->kept) dm_kept_drop(memory->kept);
+  if (memory->cached) dm_cached_drop(memory->cached);
   for (int kind = 0; kind < DM_BUFFERS; kind++) {
     const dm_where where = memory->list.of[kind].where;
-    if (memory->kept && memory->at[kind] && where != DM_SHARED_MEMORY)
-      dm_kept_give(memory->kept, memory->at[kind], memory->list.of[kind].bytes);
+    if (memory->cached && memory->at[kind] && where != DM_SHARED_MEMORY)
+      dm_cached_give(memory->cached, memory->at[kind], memory->list.of[kind].bytes);
     else if (where == DM_PAGEABLE)
       free(memory->at[kind]);
     else if (where != DM_SHARED_MEMORY)

@@ -21,7 +21,7 @@
 
 typedef struct dm_rank_memory {
   dm_backend *backend;
-  dm_kept_memory *kept; /* for host memory; NULL: a GPU's backend allocates it */
+  dm_cached_memory *cached; /* for host memory; NULL: a GPU's backend allocates it */
   dm_buffers list;
   void *at[DM_BUFFERS];        /* NULL: not allocated */
   int64_t counted[DM_BUFFERS]; /* bytes that other modules use */
@@ -69,7 +69,7 @@ typedef struct dm_phases {
   int64_t uploaded;
   int64_t received;   /* of all ranks, only in dm_phases_worst */
   int64_t from_files; /* bytes of A, B and the old C read */
-  int64_t natively;   /* see dm_backend_natively; of all ranks, only in dm_phases_worst */
+  int64_t natively;   /* see dm_backend_native_lines; of all ranks, only in dm_phases_worst */
   int64_t resident;   /* peak host memory of the process */
 } dm_phases;
 

@@ -33,18 +33,18 @@ enum { FILES = sizeof((dm_named_files *)NULL)->reads / sizeof(char *) };
 /* "auto, cblas": the kernels of OPS that can multiply PROBLEM. */
 static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, char *text,
                          size_t size) {
-  const char *const *names = dm_backend_kernels(ops);
+  const char *const *names = dm_backend_kernel_names(ops);
   const char *why;
   size_t used = 0;
   text[0] = '\0';
   for (int i = 0; names[i] && used < size; i++)
-    if (dm_backend_takes(ops, names[i], problem->work, &problem->compute, &why))
+    if (dm_backend_kernel_multiplies(ops, names[i], problem->work, &problem->compute, &why))
       used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", names[i]);
 }
 
 static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
                               const dm_problem *problem) {
-  const char *const *names = dm_backend_kernels(ops);
+  const char *const *names = dm_backend_kernel_names(ops);
   const dm_compute *row = &problem->compute;
   char type[40];
   snprintf(type, sizeof type, "%s%s%s", dm_dtype_name(problem->work),
@@ -62,7 +62,8 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
                    closest < 0 ? "" : "'? ", type, fitting);
   }
   const char *why = "";
-  if (dm_backend_takes(ops, kernel, problem->work, &problem->compute, &why)) return DM_OK;
+  if (dm_backend_kernel_multiplies(ops, kernel, problem->work, &problem->compute, &why))
+    return DM_OK;
   dm_status status = dm_fail(DM_E_USAGE, "kernel %s of backend %s does not support %s: %s", kernel,
                              ops->name, type, why);
   if (fitting[0]) return dm_hint(status, "kernels for %s: %s", type, fitting);
@@ -154,12 +155,12 @@ static dm_status find_backend(dm_run *run, const dm_engine_options *engine,
   return dm_comm_agree(run->world, check_kernel(*ops, engine->kernel, problem));
 }
 
-void dm_kept_backend_close(dm_kept_backend *kept) {
+void dm_cached_backend_close(dm_cached_backend *kept) {
   dm_backend_close(kept->backend);
-  *kept = (dm_kept_backend){0};
+  *kept = (dm_cached_backend){0};
 }
 
-static bool is_same_backend(const dm_kept_backend *kept, const dm_backend_ops *ops,
+static bool is_same_backend(const dm_cached_backend *kept, const dm_backend_ops *ops,
                             const dm_backend_config *config) {
   return kept->backend && kept->backend->ops == ops && kept->tile == config->tile &&
          kept->gpu == config->local_rank && kept->local_ranks == config->local_ranks &&
@@ -171,18 +172,18 @@ static bool is_same_backend(const dm_kept_backend *kept, const dm_backend_ops *o
 /* Opens the backend of CONFIG, or takes the one that an earlier product left open. */
 static dm_status take_backend(const dm_engine_options *engine, const dm_backend_ops *ops,
                               dm_backend_config config, dm_setup *setup) {
-  dm_kept_backend *kept = ops->device_memory && !config.calls ? engine->kept : NULL;
-  setup->kept = kept;
+  dm_cached_backend *kept = ops->device_memory && !config.calls ? engine->cached : NULL;
+  setup->cached = kept;
   if (!kept) return dm_backend_open(ops, &config, &setup->backend);
   if (!is_same_backend(kept, ops, &config)) {
-    dm_kept_backend_close(kept);
-    *kept = (dm_kept_backend){.compute = *config.compute,
-                              .tile = config.tile,
-                              .gpu = config.local_rank,
-                              .local_ranks = config.local_ranks};
+    dm_cached_backend_close(kept);
+    *kept = (dm_cached_backend){.compute = *config.compute,
+                                .tile = config.tile,
+                                .gpu = config.local_rank,
+                                .local_ranks = config.local_ranks};
     snprintf(kept->kernel, sizeof kept->kernel, "%s", config.kernel);
     config.compute = &kept->compute; /* as long as the backend */
-    config.keeps = true;
+    config.caches = true;
     DM_TRY(dm_backend_open(ops, &config, &kept->backend));
   }
   setup->backend = kept->backend;
@@ -273,7 +274,7 @@ static double setup_steady(double stated, double measured) {
  * that the next run gets the same plan. A program linked with CUDA starts with three times the
  * memory of one without. */
 int64_t dm_setup_process_bytes(const dm_run *run) {
-  const int64_t later = 16 << 20, kept = run ? dm_kept_bytes(&run->kept) : 0;
+  const int64_t later = 16 << 20, kept = run ? dm_cached_bytes(&run->cached) : 0;
   const int ranks = run && dm_comm_is_one_process(run->world) ? run->ranks : 1;
   return dm_round_up(dm_max(0, dm_memory_own() / ranks - kept) + later, later);
 }
@@ -302,8 +303,8 @@ static dm_status describe_machine(dm_run *run, const dm_engine_options *engine,
   machine->nodes = run->nodes;
   machine->gpu = gpu;
   machine->slower = engine->slower;
-  dm_backend_copies(setup->backend->ops, engine->kernel, problem->work, &problem->compute,
-                    &machine->copies_a, &machine->copies_b);
+  dm_backend_kernel_copies(setup->backend->ops, engine->kernel, problem->work, &problem->compute,
+                           &machine->copies_a, &machine->copies_b);
   machine->device_links = gpu && setup->links.chosen->device_memory;
   machine->shared_slots = !gpu && setup->links.chosen->shared_slots;
   const dm_link_rates *rates = &setup->links.rates;
@@ -435,12 +436,12 @@ dm_status dm_setup_open(dm_run *run, const dm_engine_options *engine, const dm_p
 }
 
 void dm_setup_close(dm_setup *setup) {
-  if (!setup->kept) dm_backend_close(setup->backend);
+  if (!setup->cached) dm_backend_close(setup->backend);
   setup->backend = NULL;
 }
 
 void dm_setup_discard(dm_setup *setup) {
-  if (setup->kept) dm_kept_backend_close(setup->kept);
+  if (setup->cached) dm_cached_backend_close(setup->cached);
   dm_setup_close(setup);
 }
 

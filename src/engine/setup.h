@@ -21,14 +21,14 @@ typedef struct dm_named_files {
 } dm_named_files;
 
 /* The GPU's backend of an earlier product, for the next one that needs the same. Initially zero. */
-typedef struct dm_kept_backend {
+typedef struct dm_cached_backend {
   dm_backend *backend; /* NULL: none */
   dm_compute compute;
   char kernel[32];
   int64_t tile;
   int gpu, local_ranks;
-} dm_kept_backend;
-void dm_kept_backend_close(dm_kept_backend *kept);
+} dm_cached_backend;
+void dm_cached_backend_close(dm_cached_backend *cached);
 
 typedef struct dm_engine_options {
   const char *backend;   /* "auto", "cpu", "cuda" */
@@ -50,7 +50,7 @@ typedef struct dm_engine_options {
   double slower; /* as in dm_machine; 0: not known */
   dm_named_files files;
   dm_known_links *known;           /* of this rank's earlier products; or NULL */
-  dm_kept_backend *kept;           /* the same */
+  dm_cached_backend *cached;       /* the same */
   const dm_compute_calls *compute; /* for an equation's own row with a FINISH; or NULL */
   dm_wishes wishes;
 } dm_engine_options;
@@ -65,7 +65,7 @@ bool dm_gpu_is_late(double flops, dm_dtype work, int cores);
 
 typedef struct dm_setup {
   dm_backend *backend;
-  dm_kept_backend *kept; /* has BACKEND; NULL: close does not keep it */
+  dm_cached_backend *cached; /* has BACKEND; NULL: close does not keep it */
   dm_device device;
   dm_links links;
   const dm_transport_ops *transport; /* transport of the plan's panels */

@@ -13,7 +13,7 @@ enum { ATTRIBUTE_WORD = 64 };
 
 static dm_number of_real(double real) {
   const bool whole = real == floor(real) && fabs(real) < 0x1p63;
-  return (dm_number){.real = real, .whole = whole ? (int64_t)real : 0, .is_whole = whole};
+  return (dm_number){.real = real, .integer = whole ? (int64_t)real : 0, .is_integer = whole};
 }
 
 bool dm_number_of_text(char *text, dm_number *n) {
@@ -25,7 +25,7 @@ bool dm_number_of_text(char *text, dm_number *n) {
   return true;
 }
 
-static bool attribute_read_whole(hid_t attribute, hid_t type, int count, dm_number *list) {
+static bool attribute_read_integers(hid_t attribute, hid_t type, int count, dm_number *list) {
   long long whole[DM_MISSING_VALUES];
   const bool is_unsigned = H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
   if (H5Aread(attribute, is_unsigned ? H5T_NATIVE_ULLONG : H5T_NATIVE_LLONG, whole) < 0)
@@ -33,8 +33,8 @@ static bool attribute_read_whole(hid_t attribute, hid_t type, int count, dm_numb
   for (int i = 0; i < count; i++)
     list[i] =
         (dm_number){.real = is_unsigned ? (double)(unsigned long long)whole[i] : (double)whole[i],
-                    .whole = whole[i],
-                    .is_whole = true,
+                    .integer = whole[i],
+                    .is_integer = true,
                     .is_unsigned = is_unsigned};
   return true;
 }
@@ -81,7 +81,7 @@ dm_status dm_attribute_numbers(const dm_location *at, int64_t object, const char
                    "--raw takes the stored numbers");
   numbers = numbers && all <= DM_MISSING_VALUES;
   if (numbers && all > 0 &&
-      !(whole ? attribute_read_whole : read_reals)(attribute, type, (int)all, list))
+      !(whole ? attribute_read_integers : read_reals)(attribute, type, (int)all, list))
     return dm_h5_unreadable(at, object, name);
   if (!numbers && all == 1 && kind == H5T_STRING) {
     DM_TRY(dm_h5_text_of(at, object, name, text, sizeof text, &numbers));

@@ -8,8 +8,8 @@
 /* A number of an attribute. */
 typedef struct dm_number {
   double real;
-  int64_t whole; /* if IS_WHOLE; a pattern of 64 bits if IS_UNSIGNED */
-  bool is_whole, is_unsigned;
+  int64_t integer; /* if IS_INTEGER; a pattern of 64 bits if IS_UNSIGNED */
+  bool is_integer, is_unsigned;
   bool is_single; /* a float of at most 32 bits */
 } dm_number;
 

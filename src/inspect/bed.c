@@ -48,7 +48,7 @@ static void set_meaning(const dm_trust *trust, dm_meaning *m) {
                     .type = DM_I8,
                     .count = 1,
                     .real = {DM_GENOTYPE_MISSING},
-                    .whole = {DM_GENOTYPE_MISSING}};
+                    .integers = {DM_GENOTYPE_MISSING}};
   snprintf(m->text, sizeof m->text, "copies of allele A1 (column 5 of .bim); missing: code 01");
 }
 

@@ -242,7 +242,7 @@ static dm_status beside_member_of_type(const dm_beside *b, const char *name, boo
         H5Tconvert(base, H5T_NATIVE_LLONG, 1, &whole, NULL, H5P_DEFAULT) < 0)
       return dm_h5_fail(DM_E_IO, b->at, "the member '%s' of its type cannot be read", name);
   }
-  *n = (dm_number){.real = (double)whole, .whole = whole, .is_whole = true};
+  *n = (dm_number){.real = (double)whole, .integer = whole, .is_integer = true};
   return DM_OK;
 }
 

@@ -13,10 +13,10 @@ static dm_status examine_constant_read_shape(const dm_dataset *find, const dm_nu
                                              int count, dm_axes *axes) {
   *axes = (dm_axes){.count = count};
   for (int i = 0; i < count; i++) {
-    if (!list[i].is_whole || list[i].whole < 1)
+    if (!list[i].is_integer || list[i].integer < 1)
       return dm_fail_at(DM_E_INPUT, &find->at, "is a constant component with a shape of '%g'",
                         list[i].real);
-    axes->extent[i] = list[i].whole;
+    axes->extent[i] = list[i].integer;
   }
   return DM_OK;
 }

@@ -306,12 +306,12 @@ static dm_number stated_number(const char *text) {
   errno = 0;
   const long long whole = strtoll(text, &end, 10);
   if (*end == '\0' && errno == 0)
-    return (dm_number){.real = (double)whole, .whole = whole, .is_whole = true};
+    return (dm_number){.real = (double)whole, .integer = whole, .is_integer = true};
   errno = 0;
   const unsigned long long large = strtoull(text, &end, 10);
   if (*end == '\0' && errno == 0 && text[0] != '-') /* at least 2^63 */
     n = (dm_number){
-        .real = (double)large, .whole = (int64_t)large, .is_whole = true, .is_unsigned = true};
+        .real = (double)large, .integer = (int64_t)large, .is_integer = true, .is_unsigned = true};
   return n;
 }
 

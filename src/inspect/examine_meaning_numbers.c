@@ -10,25 +10,25 @@
 enum { EXAMINE_MEANING_NUMBERS_WORD = 64 };
 
 static bool meaning_fits(const dm_number *n, dm_dtype type) {
-  if (!n->is_whole) return false;
+  if (!n->is_integer) return false;
   const bool to_unsigned =
       type == DM_U8 || type == DM_U16 || type == DM_U32 || type == DM_U64 || type == DM_BOOL;
   const int bits = 8 * (int)dm_dtype_size(type);
-  if (n->whole < 0) { /* as unsigned: at least 2^63 */
+  if (n->integer < 0) { /* as unsigned: at least 2^63 */
     if (n->is_unsigned) return type == DM_U64;
-    return !to_unsigned && (bits == 64 || n->whole >= -(INT64_C(1) << (bits - 1)));
+    return !to_unsigned && (bits == 64 || n->integer >= -(INT64_C(1) << (bits - 1)));
   }
-  return bits == 64 || n->whole < INT64_C(1) << (bits - !to_unsigned);
+  return bits == 64 || n->integer < INT64_C(1) << (bits - !to_unsigned);
 }
 
 /* What the bits of stored N mean in TYPE. */
 static void meaning_reinterpret(const dm_number *n, dm_dtype type, double *real, int64_t *whole) {
   char bytes[8];
   const int64_t size = dm_dtype_size(type);
-  memcpy(bytes, (const char *)&n->whole + (*(const uint8_t *)&(uint16_t){1} ? 0 : 8 - size),
+  memcpy(bytes, (const char *)&n->integer + (*(const uint8_t *)&(uint16_t){1} ? 0 : 8 - size),
          (size_t)size);
   dm_load_wide(real, bytes, type, 1, 1);
-  *whole = n->whole;
+  *whole = n->integer;
 }
 
 /* The stored numbers of FIND that N stands for, as they are compared; false: there are none. */
@@ -60,7 +60,7 @@ static dm_status meaning_take(const dm_examined *e, const dm_number *n, const ch
   }
   const bool is_nan = isnan(*real);
   *new = !is_nan || !m->nan;
-  for (int i = 0; i < m->count; i++) *new &= m->real[i] != *real || m->whole[i] != whole;
+  for (int i = 0; i < m->count; i++) *new &= m->real[i] != *real || m->integers[i] != whole;
   if (!*new) return DM_OK;
   if (!is_nan && m->count == DM_MISSING_VALUES)
     return dm_hint(dm_fail_at(DM_E_INPUT, e->at, "refused: it states more than %d missing values",
@@ -69,7 +69,7 @@ static dm_status meaning_take(const dm_examined *e, const dm_number *n, const ch
   m->active = m->found = true;
   if (is_nan) m->nan = true;
   if (!is_nan) m->real[m->count] = *real;
-  if (!is_nan) m->whole[m->count++] = whole;
+  if (!is_nan) m->integers[m->count++] = whole;
   return DM_OK;
 }
 
@@ -81,7 +81,7 @@ dm_status dm_meaning_add_missing(const dm_examined *e, const dm_number *n, const
   if (!new) return DM_OK;
   if (dm_dtype_size(e->find->dtype) == 8 && dm_dtype_is_integer(e->find->dtype))
     dm_meaning_add(m->text, n->is_unsigned ? "missing: %llu (%s)" : "missing: %lld (%s)",
-                   (long long)n->whole, why);
+                   (long long)n->integer, why);
   else
     dm_meaning_add(m->text, "missing: %.9g (%s)", real, why);
   return DM_OK;
@@ -112,14 +112,14 @@ dm_status dm_meaning_missing(dm_examined *e, const dm_convention *row, const dm_
     int64_t stored;
     DM_TRY(dm_meaning_add_missing(e, &list[i], member ? row->means : sign->name));
     const bool holds = dm_meaning_as_stored(e->find, &list[i], &real, &stored) &&
-                       (real == list[i].real || isnan(list[i].real) || list[i].is_whole);
+                       (real == list[i].real || isnan(list[i].real) || list[i].is_integer);
     e->has_fill |= is_fill && holds;
   }
   return DM_OK;
 }
 
-static dm_number meaning_whole(int64_t whole) {
-  return (dm_number){.real = (double)whole, .whole = whole, .is_whole = true};
+static dm_number meaning_integer(int64_t whole) {
+  return (dm_number){.real = (double)whole, .integer = whole, .is_integer = true};
 }
 
 dm_status dm_meaning_missing_these(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
@@ -129,7 +129,7 @@ dm_status dm_meaning_missing_these(dm_examined *e, const dm_convention *row, con
   (void)sign;
   for (int i = 0; i < 8 && row->numbers[i] != 0.0; i++) {
     const dm_number n =
-        whole ? meaning_whole((int64_t)row->numbers[i]) : (dm_number){.real = row->numbers[i]};
+        whole ? meaning_integer((int64_t)row->numbers[i]) : (dm_number){.real = row->numbers[i]};
     DM_TRY(meaning_take(e, &n, row->means, &real, &new));
     low = fmin(low, row->numbers[i]);
     high = fmax(high, row->numbers[i]);
@@ -145,13 +145,13 @@ dm_status dm_meaning_missing_these(dm_examined *e, const dm_convention *row, con
 dm_status dm_meaning_missing_smallest(dm_examined *e, const dm_convention *row,
                                       const dm_sign *sign) {
   const dm_dtype type = e->find->dtype;
-  const dm_number na = meaning_whole(-(INT64_C(1) << 31)), small = meaning_whole(INT64_MIN);
+  const dm_number na = meaning_integer(-(INT64_C(1) << 31)), small = meaning_integer(INT64_MIN);
   bool stated = true;
   if (!row->mark.value) DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &stated));
   if (!stated) return DM_OK;
   if (type == DM_I64) DM_TRY(dm_meaning_add_missing(e, &small, row->means));
   if (type == DM_I32 || type == DM_I64) return dm_meaning_add_missing(e, &na, row->means);
-  const dm_number smaller = meaning_whole(type == DM_I16 ? INT16_MIN : INT8_MIN);
+  const dm_number smaller = meaning_integer(type == DM_I16 ? INT16_MIN : INT8_MIN);
   return type == DM_I16 || type == DM_I8 ? dm_meaning_add_missing(e, &smaller, row->means) : DM_OK;
 }
 
@@ -197,28 +197,28 @@ dm_status dm_meaning_valid(dm_examined *e, const dm_convention *row, const dm_si
 static bool meaning_default_of(dm_dtype type, dm_number *n) {
   switch (type) {
   case DM_I8:
-    *n = meaning_whole(-127);
+    *n = meaning_integer(-127);
     return true;
   case DM_U8:
-    *n = meaning_whole(UINT8_MAX);
+    *n = meaning_integer(UINT8_MAX);
     return true;
   case DM_I16:
-    *n = meaning_whole(-32767);
+    *n = meaning_integer(-32767);
     return true;
   case DM_U16:
-    *n = meaning_whole(UINT16_MAX);
+    *n = meaning_integer(UINT16_MAX);
     return true;
   case DM_I32:
-    *n = meaning_whole(-INT32_MAX);
+    *n = meaning_integer(-INT32_MAX);
     return true;
   case DM_U32:
-    *n = meaning_whole(UINT32_MAX);
+    *n = meaning_integer(UINT32_MAX);
     return true;
   case DM_I64:
-    *n = meaning_whole(INT64_MIN + 2);
+    *n = meaning_integer(INT64_MIN + 2);
     return true;
   case DM_U64:
-    *n = (dm_number){.real = 0x1p64, .whole = -2, .is_whole = true, .is_unsigned = true};
+    *n = (dm_number){.real = 0x1p64, .integer = -2, .is_integer = true, .is_unsigned = true};
     return true;
   case DM_F32:
   case DM_F64:

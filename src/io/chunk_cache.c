@@ -80,7 +80,7 @@ static dm_status chunk_cache_grow(dm_chunk_cache *cache) {
   return DM_OK;
 }
 
-static void unlink_kept(dm_arrivals *all, chunk *c) {
+static void unlink_cached(dm_arrivals *all, chunk *c) {
   *(c->older ? &c->older->newer : &all->oldest) = c->newer;
   *(c->newer ? &c->newer->older : &all->newest) = c->older;
   c->older = c->newer = NULL;
@@ -93,7 +93,7 @@ static void chunk_cache_keep(dm_arrivals *all, chunk *c) {
   all->newest = c;
   while (all->oldest && all->kept > all->limit) {
     chunk *oldest = all->oldest;
-    unlink_kept(all, oldest);
+    unlink_cached(all, oldest);
     all->kept -= dm_reader_chunk_room(oldest->cache->reader);
     free(oldest->data);
     oldest->data = NULL;
@@ -204,7 +204,7 @@ static dm_status want(dm_chunk_cache *cache, int64_t number, dm_transfer *transf
   bool post = !status && !c->posted;
   if (post) {
     c->posted = true;
-    if (c->data) unlink_kept(cache->arrivals, c);
+    if (c->data) unlink_cached(cache->arrivals, c);
   }
   dm_pool_unlock(cache->pool);
   if (post) dm_pool_post(cache->pool, &c->task);

@@ -191,7 +191,7 @@ static dm_status post_part(dm_transfer *transfer, dm_reader *reader,
   const dm_transfer what = {.reader = reader,
                             .element = dm_dtype_size(reader->dataset.dtype),
                             .request = *request,
-                            .whole = transfer,
+                            .parent = transfer,
                             .sibling = transfer->parts};
   return file_queue_start(transfer->queue, &what, &transfer->parts);
 }
@@ -275,12 +275,12 @@ static dm_status file_queue_post(dm_transfer *transfer) {
   if (part->rows == 0 || part->cols == 0) return DM_OK;
   if (reader && reader->sources) return post_parts(transfer);
   const bool chunks = reader && reader->chunks;
-  const bool here = chunks && !transfer->whole && dm_pool_threads(transfer->queue->pool) == 0;
+  const bool here = chunks && !transfer->parent && dm_pool_threads(transfer->queue->pool) == 0;
   if (reader && !reader->raw && !here) {
     transfer->by_hdf5 = true;
-    if (transfer->whole) {
-      transfer->by_hdf5_next = transfer->whole->by_hdf5_next;
-      transfer->whole->by_hdf5_next = transfer;
+    if (transfer->parent) {
+      transfer->by_hdf5_next = transfer->parent->by_hdf5_next;
+      transfer->parent->by_hdf5_next = transfer;
     }
     dm_pool_lock(transfer->queue->pool);
     dm_transfer_expect(transfer, 1);

@@ -218,7 +218,7 @@ static dm_status check_output_place(const dm_location *at, bool force,
   return status ? status : check_part(at, inputs, count, replaced);
 }
 
-static dm_status check_whole(const dm_location *at) {
+static dm_status check_no_part(const dm_location *at) {
   return at->part[0] ? dm_fail_at(DM_E_USAGE, at, "an output is a whole dataset, not a part of one")
                      : DM_OK;
 }
@@ -227,7 +227,7 @@ dm_status dm_output_check(dm_location *location, const char *default_name, bool 
                           const dm_dataset *const *inputs, int count, const dm_dataset *replaced,
                           dm_output_form *appended) {
   struct stat info;
-  DM_TRY(check_whole(location));
+  DM_TRY(check_no_part(location));
   if (dm_output_is_alone(location) && (location->dataset[0] || appended))
     return dm_fail_at(DM_E_USAGE, location, "%s holds one array, without a name",
                       dm_output_is_npy(location) ? "a .npy file" : "a .zarr folder");
@@ -250,7 +250,7 @@ dm_status dm_output_check_arrays(dm_location *location, const char *default_name
                    "name an HDF5 file (.h5), or an archive of NumPy (.npz)");
   if (!dm_output_is_npz(location))
     return dm_output_check(location, default_name, force, inputs, count, NULL, NULL);
-  DM_TRY(check_whole(location));
+  DM_TRY(check_no_part(location));
   if (location->dataset[0])
     return dm_fail_at(DM_E_USAGE, location, "a .npz file holds arrays, without a group");
   return check_output_place(location, force, inputs, count, NULL, NULL);

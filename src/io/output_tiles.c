@@ -203,7 +203,7 @@ static dm_status read_stated(const json_t *attributes, output_tiles_answer *a) {
   for (; a->count < tiles; a->count++) {
     int64_t one[TILE_NUMBERS] = {0};
     for (int j = 0; j < TILE_NUMBERS; j++)
-      (void)dm_json_whole(json_array_get(list, (size_t)(a->count * TILE_NUMBERS + j)), &one[j]);
+      (void)dm_json_integer(json_array_get(list, (size_t)(a->count * TILE_NUMBERS + j)), &one[j]);
     a->tiles[a->count] =
         (dm_tile_record){.row = one[0],
                          .col = one[1],

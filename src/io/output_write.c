@@ -257,7 +257,7 @@ static dm_status output_compare(const dm_location *at, const dm_output_completio
   DM_TRY(dm_buffer_table(1, &found));
   DM_TRY(dm_h5_read_attributes(at, set, found));
   bool same;
-  DM_TRY(dm_h5_is_whole(at, set, &same));
+  DM_TRY(dm_h5_is_complete(at, set, &same));
   for (int i = 0; i < c->provenance->count && same; i++) {
     dm_attribute wanted = c->provenance->list[i];
     dm_text_clean(wanted.text);

@@ -47,8 +47,8 @@ static dm_status new_tasks(dm_transfer *transfer) {
 dm_status dm_transfer_make_pages(dm_transfer *transfer, dm_pool *pool, int64_t rows) {
   const int threads = dm_pool_threads(pool);
   if (!transfer->reader || transfer->request.turned || threads < 2) return DM_OK;
-  for (; transfer->whole; transfer = transfer->whole)
-    rows += transfer->request.row - transfer->whole->request.part.row;
+  for (; transfer->parent; transfer = transfer->parent)
+    rows += transfer->request.row - transfer->parent->request.part.row;
   const dm_read_request *request = &transfer->request;
   const int64_t row = request->part.cols * dm_dtype_size(transfer->views[0].dtype);
   const int64_t end =

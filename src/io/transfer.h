@@ -20,7 +20,7 @@ struct dm_transfer {
   struct dm_page *page;           /* huge pages of the memory that is read to */
   int64_t pages, paged_rows;      /* posted, and for so many rows */
   int64_t left;                   /* pieces or chunks not in place yet, with those of its parts */
-  dm_transfer *whole; /* it is a part of this, which is read from several files; or NULL */
+  dm_transfer *parent; /* it is a part of this, which is read from several files; or NULL */
   dm_transfer *parts, *sibling;   /* its parts, and the next part of the same whole */
   struct dm_read_gather *gathers; /* the picks of its parts, or NULL */
 
@@ -35,7 +35,7 @@ struct dm_transfer {
 /* Expects COUNT more pieces, before they are posted; notes that one is in place, after which the
  * transfer may be freed. The pool's lock is held. */
 static inline void dm_transfer_expect(dm_transfer *transfer, int64_t count) {
-  for (dm_transfer *t = transfer; t; t = t->whole) t->left += count;
+  for (dm_transfer *t = transfer; t; t = t->parent) t->left += count;
 }
 
 static inline void dm_transfer_arrived(dm_transfer *transfer) {

@@ -226,7 +226,7 @@ dm_view dm_broadcast_dense(const dm_broadcast *t, dm_hand hand, char *at, int64_
 
 bool dm_broadcast_joins(const dm_broadcast *t, dm_hand hand) {
   const dm_carried *c = &t->carried[hand];
-  return hand == DM_LEFT || (c->by_columns && c->split && dm_view_is_empty(c->whole));
+  return hand == DM_LEFT || (c->by_columns && c->split && dm_view_is_empty(c->replica));
 }
 
 /* Op(A)^T of this rank's rows. */
@@ -240,7 +240,7 @@ static dm_view broadcast_operand(const dm_broadcast *t, int64_t index, int64_t s
   const dm_strips *s = &t->carried[DM_RIGHT].strips;
   const dm_range of = dm_strips_cols(s, strip, t->run->rank);
   const int64_t cols = dm_range_size(of);
-  const dm_view whole = t->carried[DM_RIGHT].whole;
+  const dm_view whole = t->carried[DM_RIGHT].replica;
   if (!dm_view_is_empty(whole)) return dm_view_sub(whole, 0, of.begin, s->depth, cols);
   const int64_t at = dm_broadcast_joins(t, DM_RIGHT) ? t->joined + strip % DM_JOINED * t->slot_bytes
                                                      : dm_broadcast_place(t, index);
@@ -303,7 +303,7 @@ bool dm_broadcast_square(const dm_broadcast *t, dm_whole_product *square) {
 
 static bool is_split_suited(const dm_broadcast *t) {
   const dm_whole_product sums = dm_split_k_product(&t->split_k, t->space, t->run->rank, &t->whole);
-  return dm_backend_suits(t->space->backend, &sums);
+  return dm_backend_can_multiply(t->space->backend, &sums);
 }
 
 bool dm_broadcast_is_suited(const dm_broadcast *t) {
@@ -311,10 +311,11 @@ bool dm_broadcast_is_suited(const dm_broadcast *t) {
   dm_extent part;
   int64_t strip;
   if (t->split_k.parts) return is_split_suited(t);
-  if (dm_broadcast_square(t, &one) && !dm_backend_suits(t->space->backend, &one)) return false;
+  if (dm_broadcast_square(t, &one) && !dm_backend_can_multiply(t->space->backend, &one))
+    return false;
   for (int64_t i = 0; i < dm_broadcast_items(t); i++)
     if (dm_broadcast_product(t, i, &one, &part, &strip) &&
-        !dm_backend_suits(t->space->backend, &one))
+        !dm_backend_can_multiply(t->space->backend, &one))
       return false;
   return true;
 }
@@ -326,9 +327,9 @@ typedef struct three {
 } three;
 
 void dm_broadcast_move(dm_broadcast *t, const dm_whole_product *whole) {
-  const dm_view copy = t->matrix[t->turned ? DM_A : DM_B].whole;
+  const dm_view copy = t->matrix[t->turned ? DM_A : DM_B].replica;
   t->whole = t->turned ? dm_whole_transposed(whole) : *whole;
-  t->carried[DM_RIGHT].whole = t->turned ? dm_view_transpose(copy) : copy;
+  t->carried[DM_RIGHT].replica = t->turned ? dm_view_transpose(copy) : copy;
   t->carried[DM_RIGHT].part = t->whole.b;
   t->carried[DM_LEFT].part = dm_view_transpose(t->whole.a);
 }
@@ -368,7 +369,7 @@ static dm_status broadcast_open_strips(dm_broadcast *t, three *of, bool *fits) {
   if (!*fits) return DM_OK;
   DM_TRY(dm_strips_open(&of->b, &of->c, ranks, t->whole.symmetric ? &t->mirrored : NULL, size,
                         t->widths, &t->carried[DM_RIGHT].strips, fits));
-  if (*fits && !dm_view_is_empty(t->matrix[t->turned ? DM_A : DM_B].whole))
+  if (*fits && !dm_view_is_empty(t->matrix[t->turned ? DM_A : DM_B].replica))
     unite(&t->carried[DM_RIGHT].strips);
   if (!*fits || !t->both) return DM_OK;
   dm_distribution_transpose(&of->a);

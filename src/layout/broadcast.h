@@ -72,7 +72,7 @@ bool dm_strips_moves(const dm_strips *strips, int64_t strip, int giver, int take
 typedef struct dm_carried {
   dm_strips strips;
   dm_view part;    /* this rank's */
-  dm_view whole;   /* this rank's copy of a replicated op(B), of which nothing travels; or empty */
+  dm_view replica; /* this rank's copy of a replicated op(B), of which nothing travels; or empty */
   bool by_columns; /* columns of strips are contiguous */
   bool split;      /* ranks have parts of columns */
 } dm_carried;

@@ -157,7 +157,7 @@ static void take_own_rows(int rank, dm_distributed *matrix) {
   const dm_view whole = matrix->local;
   dm_extent own;
   (void)dm_distribution_extent(&matrix->of, rank, &own);
-  matrix->whole = whole;
+  matrix->replica = whole;
   matrix->local = dm_view_sub(whole, own.rows.begin, 0, dm_range_size(own.rows), whole.cols);
   matrix->ahead = own.rows.begin * whole.row_stride * dm_dtype_size(whole.dtype);
 }
@@ -200,7 +200,7 @@ dm_status dm_part_layout_of(const dm_comm *comm, dm_view part, dm_part_layout *l
 }
 
 void dm_distributed_move(const dm_memory_matrix *stated, dm_distributed *matrix) {
-  matrix->whole.base = stated->data;
+  matrix->replica.base = stated->data;
   if (dm_view_is_empty(matrix->local)) return;
   matrix->local.base = (char *)stated->data + matrix->ahead;
   matrix->stream = stated->on_gpu ? stated->stream : NULL;
@@ -235,7 +235,7 @@ static dm_status refuse_backend(const dm_backend *backend) {
 static dm_status check_kind(const dm_view *local, dm_backend *backend, bool *pageable) {
   dm_memory_kind kind;
   dm_device device;
-  DM_TRY(dm_backend_kind(backend, local->base, &kind));
+  DM_TRY(dm_backend_memory_kind(backend, local->base, &kind));
   *pageable = kind.host && !kind.gpu && !kind.pinned;
   if (local->space == DM_HOST && !kind.host)
     return dm_hint(dm_fail(DM_E_USAGE, "it is stated as host memory, but is GPU memory"),
@@ -384,7 +384,7 @@ dm_status dm_distributed_part(const dm_distributed *matrix, dm_extent extent,
 void dm_distributed_transpose(dm_distributed *matrix) {
   dm_distribution_transpose(&matrix->of);
   matrix->local = dm_view_transpose(matrix->local);
-  matrix->whole = dm_view_transpose(matrix->whole);
+  matrix->replica = dm_view_transpose(matrix->replica);
 }
 
 static dm_view distributed_at(void *context, int64_t row, int64_t col) {

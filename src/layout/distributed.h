@@ -36,7 +36,7 @@ typedef struct dm_distributed {
   dm_distribution of;
   dm_view local;       /* this rank's part, */
   int64_t ahead;       /* bytes of the caller's memory before that */
-  dm_view whole;       /* REPLICATED: this rank's copy; else it has no elements */
+  dm_view replica;     /* REPLICATED: this rank's copy; else it has no elements */
   bool on_gpus;        /* parts of some ranks are in GPU memory */
   void *stream;        /* this rank's stream with pending work on it; NULL: none */
   dm_backend *backend; /* backend for GPU memory; else NULL */

@@ -15,7 +15,7 @@ enum {
 
 /* ---- which products ---- */
 
-static bool is_whole_range(dm_range range, int64_t total) {
+static bool is_all_of(dm_range range, int64_t total) {
   return range.begin == 0 && range.end == total;
 }
 
@@ -27,9 +27,8 @@ static bool splits_k(const dm_distribution *a, const dm_distribution *b, int ran
     if (!dm_distribution_extent(a, r, &of_a) || !dm_distribution_extent(b, r, &of_b)) return false;
     const int64_t depth = dm_range_size(of_a.cols);
     if (depth != dm_range_size(of_b.rows)) return false;
-    if (depth > 0 &&
-        (of_a.cols.begin != of_b.rows.begin || !is_whole_range(of_a.rows, a->rows.total) ||
-         !is_whole_range(of_b.cols, b->cols.total)))
+    if (depth > 0 && (of_a.cols.begin != of_b.rows.begin || !is_all_of(of_a.rows, a->rows.total) ||
+                      !is_all_of(of_b.cols, b->cols.total)))
       return false;
     covered += depth;
   }

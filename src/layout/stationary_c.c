@@ -33,7 +33,7 @@ static int64_t stationary_c_piece_bytes(const dm_stationary_c *f, const own_stri
 }
 
 static bool stationary_c_moves(const own_strip *s, int giver, int taker) {
-  return dm_view_is_empty(s->of->whole) &&
+  return dm_view_is_empty(s->of->replica) &&
          dm_strips_moves(&s->of->strips, s->item.strip, giver, taker);
 }
 
@@ -66,7 +66,7 @@ static dm_status copy_piece(void *context, int64_t index, dm_event *copied) {
   const dm_strips *strips = &s.of->strips;
   const int except = dm_broadcast_joins(f->t, s.item.hand) ? f->rank : -1;
   if (!dm_strips_gives(strips, s.item.strip, f->rank) ||
-      !dm_strips_needs(strips, s.item.strip, except) || !dm_view_is_empty(s.of->whole))
+      !dm_strips_needs(strips, s.item.strip, except) || !dm_view_is_empty(s.of->replica))
     return DM_OK;
   return stationary_c_copy(f, &s, stationary_c_piece_of(f, &s, f->rank), own_piece(f, &s), copied);
 }

@@ -250,10 +250,10 @@ static dm_status find_result(const dm_settings *s, const dm_log *log, dm_product
   if (dm_output_is_alone(&f->out)) at.dataset[0] = '\0';
   dm_status status = dm_journal_inspect_complete(&f->out, problem->m, problem->n, &complete);
   if (!status && complete)
-    status = dm_request_inspect_shaped(s, log, &at, f->form.leads.vector, &f->whole, NULL);
-  if (status) f->whole = (dm_dataset){0};
+    status = dm_request_inspect_shaped(s, log, &at, f->form.leads.vector, &f->existing, NULL);
+  if (status) f->existing = (dm_dataset){0};
   dm_status_free(status);
-  if (!f->whole.at.file[0]) return checked;
+  if (!f->existing.at.file[0]) return checked;
   f->only_done = checked != DM_OK;
   dm_status_free(checked);
   return DM_OK;
@@ -300,7 +300,7 @@ void dm_request_multiply(const dm_settings *s, const dm_product_files *f, dm_mul
       .has_c = f->has_c,
       .c = f->c,
       .out = f->out,
-      .whole = f->whole,
+      .existing = f->existing,
       .only_done = f->only_done,
       .equation = dm_request_equation_of(s, &f->a, &f->b),
       .vectors = f->vectors,

@@ -112,7 +112,7 @@ typedef struct dm_product_files {
   dm_vectors vectors;
   bool has_c; /* beta is not 0 */
   dm_location out;
-  dm_dataset whole;         /* the existing output, if it may already be the result, */
+  dm_dataset existing;      /* the output, if it may already be the result, */
   bool only_done;           /* and must not be replaced */
   dm_output_form form;      /* its leads are known once A and B are arranged */
   char request[DM_REQUEST]; /* what C is made of, for a later --if-needed */

@@ -203,14 +203,14 @@ bool dm_plan_verifies_later(const dm_problem *problem, const dm_machine *machine
 enum { DM_CHUNKS_KEPT = 4 };
 
 /* Bytes of the chunks kept, each CHUNK bytes large, for a matrix of BYTES in its file. */
-static inline int64_t dm_chunks_kept(int64_t chunk, int64_t bytes) {
+static inline int64_t dm_chunks_cached(int64_t chunk, int64_t bytes) {
   if (chunk <= DM_BUFFER_READ_BYTES / 8) return 0;
   return dm_min(dm_sat_add(bytes, chunk), dm_sat_mul(DM_CHUNKS_KEPT, chunk));
 }
 
 /* The same plus the buffer of the chunk being unpacked. */
 static inline int64_t dm_chunks_memory(int64_t chunk, int64_t bytes) {
-  const int64_t kept = dm_chunks_kept(chunk, bytes);
+  const int64_t kept = dm_chunks_cached(chunk, bytes);
   return kept > 0 ? dm_sat_add(kept, dm_sat_mul(2, chunk)) : 0;
 }
 

@@ -266,7 +266,7 @@ static dm_status split_words(const char *text, machine_words *all) {
   return DM_OK;
 }
 
-static dm_status machine_read_whole(const machine_words *all, key which, int *value) {
+static dm_status machine_read_integer(const machine_words *all, key which, int *value) {
   int64_t number;
   if (!all->stated[which]) return DM_OK;
   if (!dm_parse_count(all->text[which], &number) || number < 1 || number > MACHINE_MOST)
@@ -312,12 +312,12 @@ static dm_status check_gpu(const machine_words *all) {
 static dm_status machine_read_shape(const machine_words *all, dm_machine *machine, int *gpus) {
   int cores = 1;
   DM_TRY(check_gpu(all));
-  DM_TRY(machine_read_whole(all, KEY_CORES, &cores));
+  DM_TRY(machine_read_integer(all, KEY_CORES, &cores));
   dm_machine_stated(all->stated[KEY_GPU] ? all->text[KEY_GPU] : NULL, cores, machine);
-  DM_TRY(machine_read_whole(all, KEY_NODES, &machine->nodes));
-  DM_TRY(machine_read_whole(all, KEY_GPUS, gpus));
+  DM_TRY(machine_read_integer(all, KEY_NODES, &machine->nodes));
+  DM_TRY(machine_read_integer(all, KEY_GPUS, gpus));
   machine->ranks_per_node = *gpus;
-  DM_TRY(machine_read_whole(all, KEY_RANKS, &machine->ranks_per_node));
+  DM_TRY(machine_read_integer(all, KEY_RANKS, &machine->ranks_per_node));
   if (machine->nodes > MACHINE_MOST / machine->ranks_per_node)
     return dm_fail(DM_E_USAGE, "more than %d ranks", MACHINE_MOST);
   return DM_OK;

@@ -61,8 +61,8 @@ typedef struct dm_problem {
 } dm_problem;
 
 /* Whether C is made of integers by products in f64, which are exact where no sum exceeds
- * dm_problem_whole_limit. */
-static inline bool dm_problem_is_whole(const dm_problem *problem) {
+ * dm_problem_integral_limit. */
+static inline bool dm_problem_is_integral(const dm_problem *problem) {
   return dm_dtype_is_integer(problem->c) && !dm_dtype_is_integer(problem->work);
 }
 
@@ -72,7 +72,7 @@ static inline bool dm_problem_is_exact(const dm_problem *problem) {
 }
 
 /* The largest magnitude that sums of integers in C may have: f64 holds all integers up to it. */
-static inline double dm_problem_whole_limit(dm_dtype c) {
+static inline double dm_problem_integral_limit(dm_dtype c) {
   return c == DM_I64 ? 0x1p53 - 1.0 : dm_dtype_largest(c);
 }
 

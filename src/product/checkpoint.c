@@ -94,7 +94,7 @@ static dm_status record_rest(dm_checkpoint *c) {
 }
 
 /* Rank 0: *tiles that another run would reuse. */
-static dm_status count_kept(dm_checkpoint *c, int64_t *tiles) {
+static dm_status count_resumable(dm_checkpoint *c, int64_t *tiles) {
   *tiles = 0;
   if (c->journal) DM_TRY(dm_journal_count(c->journal, c->found.run, tiles));
   *tiles += c->taken;
@@ -275,7 +275,7 @@ static void checkpoint_say(const dm_checkpoint *c) {
 }
 
 /* Before the work: what an interruption would leave of a long run. */
-static void say_kept(const dm_checkpoint *c) {
+static void say_resumable(const dm_checkpoint *c) {
   const double worth_saying = 10; /* seconds */
   char every[32];
   if (!c->on || c->plan->forecast.total < worth_saying) return;
@@ -317,7 +317,7 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   if (c->found.records > 0) DM_TRY(dm_recorded_compare(c));
   dm_recorded_list_others(c);
   checkpoint_say(c);
-  say_kept(c);
+  say_resumable(c);
   *file = c->file;
   if (dm_comm_is_one_process(c->run->world))
     DM_TRY(dm_comm_broadcast(c->run->world, &c->reservation, sizeof c->reservation, 0));
@@ -446,7 +446,8 @@ void dm_checkpoint_named(dm_checkpoint *c) {
 }
 
 /* Keeps the hint of rejected input, and adds the reason if something does not fit. */
-static dm_status checkpoint_report_kept(const dm_checkpoint *c, dm_status status, int64_t kept) {
+static dm_status checkpoint_report_resumable(const dm_checkpoint *c, dm_status status,
+                                             int64_t kept) {
   const char *out = c->multiply->out.file;
   if (!c->begun && status->code == DM_E_FIT)
     return dm_hint(status,
@@ -468,7 +469,7 @@ static bool is_to_be_packed(dm_checkpoint *c, const dm_error *error) {
   if (!dm_path_names(c->file.part, c->file.made)) return false; /* it was removed, or replaced */
   if (c->flushed) dm_status_free(record_rest(c));               /* may fail, too, on a full disk */
   int64_t kept;
-  dm_status status = count_kept(c, &kept);
+  dm_status status = count_resumable(c, &kept);
   const bool all = !status && kept == c->tiles;
   dm_status_free(status);
   return all;
@@ -515,8 +516,8 @@ static dm_status tidy(dm_checkpoint *c, dm_status status, bool keep_part) {
         status, "the complete result is '%.200s.part', contiguous; the same command resumes there",
         c->multiply->out.file);
   int64_t tiles = c->found.records;
-  if (c->begun) dm_status_free(count_kept(c, &tiles));
-  if (status && tiles > 0 && !keep_part) return checkpoint_report_kept(c, status, tiles);
+  if (c->begun) dm_status_free(count_resumable(c, &tiles));
+  if (status && tiles > 0 && !keep_part) return checkpoint_report_resumable(c, status, tiles);
   if (status && c->created && !keep_part) dm_commit_give_up(c->run, &c->file, status);
   /* A journal that this run could not interpret must not be removed. */
   if (c->journal && (c->begun || !dm_journal_existed(c->journal))) remove_journal(c);

@@ -160,8 +160,8 @@ static void note_found(dm_checkpoint *c) {
 
 /* Whether the file with C's name may be what the journal describes: the same command recorded all
  * of its tiles. */
-static dm_status inspect_whole(dm_checkpoint *c, const dm_problem *p) {
-  const dm_dataset *whole = &c->multiply->whole;
+static dm_status inspect_existing(dm_checkpoint *c, const dm_problem *p) {
+  const dm_dataset *whole = &c->multiply->existing;
   int64_t count;
   if (!whole->at.file[0] || whole->rows != p->m || whole->cols != p->n || whole->dtype != p->c ||
       dm_fields_differ(dm_journal_fields(c->journal), &c->fields, c->found.in_place))
@@ -201,7 +201,8 @@ static dm_status inspect_journal(dm_checkpoint *c, const dm_problem *problem) {
   DM_TRY(refuse_unreadable(c, c->journal));
   if (dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT) note_found(c);
   DM_TRY(dm_fields_of_problem(m, problem, &c->fields));
-  return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT ? inspect_whole(c, problem) : DM_OK;
+  return dm_journal_state_of(c->journal) == DM_JOURNAL_PRESENT ? inspect_existing(c, problem)
+                                                               : DM_OK;
 }
 
 /* Without checkpoints a journal still prevents a run, like the part file beside it. */
@@ -389,10 +390,10 @@ dm_status dm_checkpoint_read_back(dm_checkpoint *c, dm_read_back wish, bool *don
 /* ---- a result that has C's name already ---- */
 
 /* A file that cannot be read is not the result. */
-static dm_status compare_whole(dm_checkpoint *c, uint64_t *sums) {
+static dm_status compare_existing(dm_checkpoint *c, uint64_t *sums) {
   const int64_t count = c->found.named;
   dm_status status = dm_comm_agree(
-      c->run->world, trust_sums(c, &c->multiply->whole, c->records, count, NULL, sums));
+      c->run->world, trust_sums(c, &c->multiply->existing, c->records, count, NULL, sums));
   c->found.done = !status;
   dm_status_free(status);
   DM_TRY(dm_comm_sum_i64(c->run->world, (int64_t *)sums, count));
@@ -408,14 +409,14 @@ dm_status dm_found_verify(dm_checkpoint *c) {
   if (!status) status = dm_buffer_table(count, &sums);
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, c->records, count * (int64_t)sizeof *c->records, 0));
-  status = compare_whole(c, sums);
+  status = compare_existing(c, sums);
   free(c->records);
   c->records = NULL;
   return status;
 }
 
 /* A command that cannot replace the file, or that would add A B to a damaged result. */
-static dm_status refuse_whole(const dm_checkpoint *c) {
+static dm_status refuse_existing(const dm_checkpoint *c) {
   const dm_multiply *m = c->multiply;
   const bool in_place = c->found.in_place;
   if (!m->only_done && !(in_place && c->found.named > 0 && !dm_output_is_left(&m->out) &&
@@ -445,7 +446,7 @@ dm_status dm_found_settle(dm_checkpoint *c) {
     dm_status_free(dm_output_forget(&m->out)); /* a file of the user is no leftover */
     return dm_folder_sync_name(&m->out);
   }
-  DM_TRY(refuse_whole(c));
+  DM_TRY(refuse_existing(c));
   if (!c->on) c->found.records = 0;
   return c->found.records > 0 ? dm_found_compare(c, &c->fields) : DM_OK;
 }

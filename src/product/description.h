@@ -37,12 +37,12 @@ typedef struct dm_multiply {
   /* Matrices in host memory that every rank of the job sees whole, because one process has all
    * ranks, are read and written like files: A, B and the old C by their datasets (dm_dataset's
    * memory), and C here; base NULL: not so. */
-  dm_view whole_c;
+  dm_view seen_c;
   /* NULL, or A and B are generated, C goes nowhere, and the product is repeated. */
   const struct dm_measurement *measurement;
   uint64_t elements[4]; /* their checksums, set by the pipeline if tiles are recorded */
   dm_location out;      /* C in a file: checked by dm_output_check */
-  dm_dataset whole;     /* the file with C's name, if its journal says that it may be the result */
+  dm_dataset existing;  /* the file with C's name, if its journal says that it may be the result */
   bool only_done;       /* that file must not be replaced */
   char request[DM_REQUEST]; /* a checksum of options, version and inputs, an attribute of C; "" */
   dm_equation equation;

@@ -85,7 +85,8 @@ static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
 /* Whether the backend has products of P's mode by the kernel that is asked for. */
 static bool has_mode(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
   const char *kernel = m->engine.kernel;
-  if (on_gpu) return dm_backend_takes(dm_backend_for_gpus(), kernel, p->work, &p->compute, NULL);
+  if (on_gpu)
+    return dm_backend_kernel_multiplies(dm_backend_for_gpus(), kernel, p->work, &p->compute, NULL);
   return strcmp(kernel, "auto") == 0 && dm_compute_is_plain(&p->compute);
 }
 
@@ -108,10 +109,10 @@ static bool is_for_ranks(const dm_multiply *m, int ranks) {
 }
 
 /* Whether this rank states the matrices as in the product before. */
-static bool in_place_is_like(const dm_in_place *kept, const dm_multiply *m, int ranks) {
-  const dm_in_place_places *places = &kept->places;
+static bool in_place_is_like(const dm_in_place *cached, const dm_multiply *m, int ranks) {
+  const dm_in_place_places *places = &cached->places;
   const dm_equation *e = &m->equation;
-  const dm_workspace *space = &kept->workspace;
+  const dm_workspace *space = &cached->workspace;
   bool like = places->open && places->turned[DM_A] == (e->op_a != DM_OP_N) &&
               places->turned[DM_B] == (e->op_b != DM_OP_N) && places->symmetric == e->symmetric;
   for (int x = 0; x < 3 && like; x++)
@@ -121,13 +122,13 @@ static bool in_place_is_like(const dm_in_place *kept, const dm_multiply *m, int 
 }
 
 /* *takes: all ranks do; *like: and as before. */
-static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
+static dm_status agree_to_take(const dm_in_place *cached, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
   int64_t refuses[2] = {!in_place_is_plain(m) || !is_in_memory(m, run->ranks) ||
                         !is_for_ranks(m, run->ranks)};
   if (!refuses[0] && dm_multiply_centers(m)) refuses[0] = !is_centered_whole(m, run->ranks);
   if (!refuses[0]) refuses[0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
-  refuses[1] = refuses[0] || !in_place_is_like(kept, m, run->ranks);
+  refuses[1] = refuses[0] || !in_place_is_like(cached, m, run->ranks);
   int64_t all[] = {refuses[0], refuses[1], has_gpu_memory(m), 0};
   all[3] = !refuses[0] && run->ranks > 1 && !all[2] && lacks_gpu(run);
   if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 4));
@@ -137,9 +138,9 @@ static dm_status agree_to_take(const dm_in_place *kept, const dm_run *run, const
 }
 
 /* The same of the copies that stand for A and B. */
-static dm_status agree_on_like(const dm_in_place *kept, const dm_run *run, const dm_multiply *m,
+static dm_status agree_on_like(const dm_in_place *cached, const dm_run *run, const dm_multiply *m,
                                bool *like) {
-  int64_t not = !in_place_is_like(kept, m, run->ranks);
+  int64_t not = !in_place_is_like(cached, m, run->ranks);
   if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, &not, 1));
   *like = !not ;
   return DM_OK;
@@ -147,18 +148,18 @@ static dm_status agree_on_like(const dm_in_place *kept, const dm_run *run, const
 
 /* ---- opening ---- */
 
-static dm_backend **backend_of(dm_in_place *kept, const dm_in_place_outcome *outcome) {
-  return outcome->on_gpu ? &kept->gpu : &kept->host;
+static dm_backend **backend_of(dm_in_place *cached, const dm_in_place_outcome *outcome) {
+  return outcome->on_gpu ? &cached->gpu : &cached->host;
 }
 
-static void release_rooms(dm_in_place *kept) {
-  for (int x = 0; x < 2; x++) dm_centered_room_release(&kept->rooms[x]);
+static void release_rooms(dm_in_place *cached) {
+  for (int x = 0; x < 2; x++) dm_centered_room_release(&cached->rooms[x]);
 }
 
-static dm_status in_place_open_backend(dm_in_place *kept, const dm_run *run,
+static dm_status in_place_open_backend(dm_in_place *cached, const dm_run *run,
                                        const dm_in_place_outcome *outcome) {
   const bool on_gpu = outcome->on_gpu;
-  dm_backend **one = backend_of(kept, outcome);
+  dm_backend **one = backend_of(cached, outcome);
   const dm_backend_ops *ops;
   const dm_backend_config config = {.local_rank = run->gpu,
                                     .local_ranks = run->local_ranks,
@@ -168,18 +169,18 @@ static dm_status in_place_open_backend(dm_in_place *kept, const dm_run *run,
   if (*one) return DM_OK;
   DM_TRY(dm_backend_find(on_gpu ? "cuda" : "cpu", &ops));
   DM_TRY(dm_backend_open(ops, &config, one));
-  return dm_backend_device(*one, &kept->device[on_gpu]);
+  return dm_backend_device(*one, &cached->device[on_gpu]);
 }
 
 /* The name of a kernel as the backend lists it, which outlives the product. */
 static const char *listed_kernel(const char *name) {
-  const char *const *names = dm_backend_kernels(dm_backend_for_gpus());
+  const char *const *names = dm_backend_kernel_names(dm_backend_for_gpus());
   while (*names && strcmp(*names, name) != 0) names++;
   return *names;
 }
 
-static bool is_in_mode(const dm_in_place *kept, const dm_in_place_product *p) {
-  const dm_in_place_mode *mode = &kept->mode;
+static bool is_in_mode(const dm_in_place *cached, const dm_in_place_product *p) {
+  const dm_in_place_mode *mode = &cached->mode;
   return !p->outcome->on_gpu ||
          (mode->known && strcmp(mode->compute.name, p->outcome->problem.compute.name) == 0 &&
           strcmp(mode->kernel, p->multiply->engine.kernel) == 0 &&
@@ -187,19 +188,19 @@ static bool is_in_mode(const dm_in_place *kept, const dm_in_place_product *p) {
 }
 
 /* The GPU's backend multiplies as the product asks for. */
-static dm_status set_mode(dm_in_place *kept, const dm_in_place_product *p) {
+static dm_status set_mode(dm_in_place *cached, const dm_in_place_product *p) {
   const char *kernel = p->multiply->engine.kernel;
   const dm_compute *compute = &p->outcome->problem.compute;
-  dm_in_place_mode *mode = &kept->mode;
-  if (is_in_mode(kept, p)) return DM_OK;
+  dm_in_place_mode *mode = &cached->mode;
+  if (is_in_mode(cached, p)) return DM_OK;
   *mode = (dm_in_place_mode){.compute = *compute,
                              .kernel = listed_kernel(kernel),
                              .reproducible = p->outcome->reproducible};
   DM_TRY(dm_backend_set_mode(
-      kept->gpu, &(dm_backend_mode){.compute = compute,
-                                    .kernel = kernel,
-                                    .tile = mode->reproducible ? DM_BORDER : 0,
-                                    .depth = mode->reproducible ? DM_REPRODUCIBLE_PANEL : 0}));
+      cached->gpu, &(dm_backend_mode){.compute = compute,
+                                      .kernel = kernel,
+                                      .tile = mode->reproducible ? DM_BORDER : 0,
+                                      .depth = mode->reproducible ? DM_REPRODUCIBLE_PANEL : 0}));
   mode->known = true;
   return DM_OK;
 }
@@ -247,10 +248,10 @@ static void set_whole(dm_in_place_product *p) {
   memcpy(p->whole.beta, e->beta, sizeof e->beta);
 }
 
-static dm_status open_places(dm_in_place *kept, dm_in_place_product *p) {
+static dm_status open_places(dm_in_place *cached, dm_in_place_product *p) {
   close_places(p->places);
   DM_TRY(open_matrices(p));
-  return dm_comm_agree(p->run->world, in_place_open_backend(kept, p->run, p->outcome));
+  return dm_comm_agree(p->run->world, in_place_open_backend(cached, p->run, p->outcome));
 }
 
 static void set_extents(const dm_in_place_product *p, const dm_distributed used[3]) {
@@ -259,8 +260,8 @@ static void set_extents(const dm_in_place_product *p, const dm_distributed used[
 }
 
 /* Of several ranks. */
-static dm_status in_place_arrange(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
-  p->places->arranged = (dm_layout_choice){.space = &kept->workspace,
+static dm_status in_place_arrange(dm_in_place *cached, dm_in_place_product *p, bool *fits) {
+  p->places->arranged = (dm_layout_choice){.space = &cached->workspace,
                                            .run = p->run,
                                            .backend = p->backend,
                                            .transport = p->multiply->engine.transport,
@@ -287,20 +288,20 @@ static dm_status agree_scanned(dm_in_place_product *p, bool *fits) {
 }
 
 /* Finds the matrices, as before if LIKE. *fits: they are multiplied where they are. */
-static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool like, bool *fits) {
+static dm_status find_matrices(dm_in_place *cached, dm_in_place_product *p, bool like, bool *fits) {
   dm_in_place_places *places = p->places;
   const bool several = p->run->ranks > 1;
   for (int x = 0; x < 3 && like; x++)
     dm_distributed_move(p->multiply->in_memory[x], &places->matrix[x]);
-  if (!like) DM_TRY(open_places(kept, p));
-  p->backend = *backend_of(kept, p->outcome);
-  DM_TRY(dm_comm_agree(p->run->world, set_mode(kept, p)));
+  if (!like) DM_TRY(open_places(cached, p));
+  p->backend = *backend_of(cached, p->outcome);
+  DM_TRY(dm_comm_agree(p->run->world, set_mode(cached, p)));
   set_whole(p);
   *fits = like;
   if (!several)
-    *fits = dm_backend_suits(p->backend, &p->whole);
+    *fits = dm_backend_can_multiply(p->backend, &p->whole);
   else if (!like)
-    DM_TRY(in_place_arrange(kept, p, fits));
+    DM_TRY(in_place_arrange(cached, p, fits));
   if (*fits) DM_TRY(agree_scanned(p, fits));
   if (several && *fits) dm_layout_choice_renew(&places->arranged, &p->whole);
   set_extents(p, several && *fits ? places->arranged.used : places->matrix);
@@ -308,7 +309,7 @@ static dm_status find_matrices(dm_in_place *kept, dm_in_place_product *p, bool l
   return DM_OK;
 }
 
-static void tell_ways(const dm_in_place *kept, const dm_in_place_product *p) {
+static void tell_ways(const dm_in_place *cached, const dm_in_place_product *p) {
   const dm_broadcast *broadcast = &p->places->arranged.broadcast;
   if (p->run->ranks == 1) return;
   memcpy(p->outcome->moved, p->places->arranged.moved, sizeof p->outcome->moved);
@@ -316,7 +317,7 @@ static void tell_ways(const dm_in_place *kept, const dm_in_place_product *p) {
   p->outcome->both = broadcast->both;
   p->outcome->summed = broadcast->split_k.parts != NULL;
   p->outcome->strips = p->outcome->summed ? 0 : dm_broadcast_items(broadcast);
-  p->outcome->transport = kept->workspace.links.chosen->name;
+  p->outcome->transport = cached->workspace.links.chosen->name;
 }
 
 /* The old C must be symmetric, too. */
@@ -349,20 +350,20 @@ static bool is_reproduced(const dm_in_place_product *p) {
 /* ---- all ---- */
 
 /* Collective: makes centered copies of A and B, which stand for them from now on. */
-static dm_status in_place_center(dm_in_place *kept, dm_in_place_product *p, bool *like) {
+static dm_status in_place_center(dm_in_place *cached, dm_in_place_product *p, bool *like) {
   dm_multiply *m = p->centered;
   dm_in_place_outcome *outcome = p->outcome;
-  DM_TRY(dm_comm_agree(p->run->world, in_place_open_backend(kept, p->run, outcome)));
+  DM_TRY(dm_comm_agree(p->run->world, in_place_open_backend(cached, p->run, outcome)));
   for (int x = 0; x < 2; x++) {
-    dm_centered_room *room = &kept->rooms[x];
-    if (room->backend != *backend_of(kept, outcome)) dm_centered_room_release(room);
-    room->backend = *backend_of(kept, outcome);
+    dm_centered_room *room = &cached->rooms[x];
+    if (room->backend != *backend_of(cached, outcome)) dm_centered_room_release(room);
+    room->backend = *backend_of(cached, outcome);
   }
-  DM_TRY(dm_center_product(p->run, m, kept->rooms, &p->copies));
+  DM_TRY(dm_center_product(p->run, m, cached->rooms, &p->copies));
   dm_centering_text(m->a.centering, outcome->centering[DM_A]);
   dm_centering_text(m->b.centering, outcome->centering[DM_B]);
   memcpy(outcome->standard, m->equation.standard, sizeof outcome->standard);
-  return agree_on_like(kept, p->run, m, like);
+  return agree_on_like(cached, p->run, m, like);
 }
 
 /* Whether copies do not fit in GPU memory beside A and B: then they go through host memory. */
@@ -399,9 +400,9 @@ static bool halves_deep_sums(const dm_problem *p) {
 }
 
 /* Collective: "fastest" becomes the mode that the planner takes. */
-static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
+static dm_status settle_fastest(dm_in_place *cached, const dm_in_place_product *p,
                                 dm_problem *problem) {
-  dm_in_place_fastest *fastest = &kept->fastest;
+  dm_in_place_fastest *fastest = &cached->fastest;
   dm_setup setup;
   if (!fastest->known || !in_place_is_same_kind(&fastest->asked, problem)) {
     fastest->known = false;
@@ -421,18 +422,18 @@ static dm_status settle_fastest(dm_in_place *kept, const dm_in_place_product *p,
   return DM_OK;
 }
 
-static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bool like,
+static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, bool like,
                                    bool *taken);
 
 /* Scans A and B for the exponents of residues. *fits: residues suit them. */
-static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *fits) {
+static dm_status scan_operands(dm_in_place *cached, dm_in_place_product *p, bool *fits) {
   dm_problem of = p->outcome->problem;
   const dm_problem *problem = &p->outcome->problem;
   const dm_extent *at = p->places->at;
   dm_scaled_part ab[2] = {{p->whole.a, at[DM_A].rows.begin, at[DM_A].cols.begin},
                           {p->whole.b, at[DM_B].rows.begin, at[DM_B].cols.begin}};
   int64_t row = at[DM_C].rows.begin, col = at[DM_C].cols.begin;
-  dm_scaling *scaling = &kept->scaling;
+  dm_scaling *scaling = &cached->scaling;
   if (!problem->compute.scans) return DM_OK;
   if (p->run->ranks > 1) DM_TRY(dm_layout_choice_bring(&p->places->arranged, problem->reads_c));
   p->brought = true;
@@ -455,10 +456,10 @@ static dm_status scan_operands(dm_in_place *kept, dm_in_place_product *p, bool *
 }
 
 /* A and B do not suit the compute mode: with more moduli, or natively. */
-static dm_status in_place_instead(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
+static dm_status in_place_instead(dm_in_place *cached, dm_in_place_product *p, bool *taken) {
   DM_FREED dm_multiply *other = NULL;
   dm_in_place_outcome *outcome = p->outcome;
-  const dm_scaling *scaling = &kept->scaling;
+  const dm_scaling *scaling = &cached->scaling;
   const dm_compute mode = outcome->problem.compute;
   const dm_compute_choice wanted = p->multiply->equation.compute;
   char text[24];
@@ -474,10 +475,10 @@ static dm_status in_place_instead(dm_in_place *kept, dm_in_place_product *p, boo
   snprintf(outcome->instead, sizeof outcome->instead, "%.150s", why->message);
   dm_status_free(why);
   p->multiply = other;
-  return multiply_in_place(kept, p, false, taken);
+  return multiply_in_place(cached, p, false, taken);
 }
 
-static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bool like,
+static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, bool like,
                                    bool *taken) {
   const dm_multiply *m = p->multiply;
   const dm_comm *world = p->run->world;
@@ -488,31 +489,31 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
   if (problem->fastest && p->outcome->on_gpu && halves_deep_sums(problem))
     problem->fastest = false;
   else if (problem->fastest && p->outcome->on_gpu)
-    DM_TRY(settle_fastest(kept, p, problem));
+    DM_TRY(settle_fastest(cached, p, problem));
   const bool named = strcmp(m->engine.kernel, "auto") != 0;
   p->outcome->kernel = named ? listed_kernel(m->engine.kernel) : NULL;
   p->outcome->reproducible = m->engine.wishes.reproducible;
   if (!is_native(m, problem, p->outcome->on_gpu) || !is_reproduced(p) ||
       (p->run->ranks > 1 && adds_symmetric(p)))
     return DM_OK;
-  dm_status centered = p->centered ? in_place_center(kept, p, &like) : DM_OK;
+  dm_status centered = p->centered ? in_place_center(cached, p, &like) : DM_OK;
   if (lacks_room(p, centered)) return DM_OK;
   DM_TRY(centered);
   if (dm_in_place_has_nan(p) && !in_place_is_symmetric(p)) return DM_OK; /* all of C may be NaN */
-  like &= *backend_of(kept, p->outcome) && is_in_mode(kept, p);
-  DM_TRY(find_matrices(kept, p, like, taken));
+  like &= *backend_of(cached, p->outcome) && is_in_mode(cached, p);
+  DM_TRY(find_matrices(cached, p, like, taken));
   if (!*taken) return DM_OK;
-  tell_ways(kept, p);
+  tell_ways(cached, p);
   DM_TRY(dm_comm_agree(world, in_place_reach(p)));
-  DM_TRY(scan_operands(kept, p, taken));
-  if (!*taken) return in_place_instead(kept, p, taken);
+  DM_TRY(scan_operands(cached, p, taken));
+  if (!*taken) return in_place_instead(cached, p, taken);
   if (adds_symmetric(p))
     DM_TRY(dm_old_is_symmetric_there(p->run, problem, dm_whole_by_rows(&p->whole).c, p->backend));
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
   if (p->run->on_progress) p->run->on_progress(p->run->progress_context, 0, 1);
-  DM_TRY(dm_in_place_multiply(kept, p));
+  DM_TRY(dm_in_place_multiply(cached, p));
   DM_TRY(in_place_correlate(p));
   if (p->run->on_progress) p->run->on_progress(p->run->progress_context, 1, 1);
   return DM_OK;
@@ -521,7 +522,7 @@ static dm_status multiply_in_place(dm_in_place *kept, dm_in_place_product *p, bo
 enum { IN_PLACE_KEPT = 16 }; /* of the GPU's memory, for the next copies */
 
 /* A and B are described as their copies will be. */
-static dm_status run_centered(dm_in_place *kept, dm_in_place_product *p, bool *taken) {
+static dm_status run_centered(dm_in_place *cached, dm_in_place_product *p, bool *taken) {
   DM_FREED dm_multiply *m = NULL;
   DM_TRY(dm_buffer_table(1, &m));
   *m = *p->multiply;
@@ -530,37 +531,37 @@ static dm_status run_centered(dm_in_place *kept, dm_in_place_product *p, bool *t
     if (dm_standard_changes(&m->equation.standard[x]) || sets[x]->meaning.found)
       sets[x]->dtype = dm_centered_type(&m->equation, sets[x], x);
   p->multiply = p->centered = m;
-  dm_status status = multiply_in_place(kept, p, false, taken);
+  dm_status status = multiply_in_place(cached, p, false, taken);
   dm_centered_free(&p->copies);
   for (int x = 0; x < 2; x++) /* large ones are missed elsewhere */
-    if (!*taken || kept->rooms[x].bytes > kept->device[1].memory_total / IN_PLACE_KEPT)
-      dm_centered_room_release(&kept->rooms[x]);
+    if (!*taken || cached->rooms[x].bytes > cached->device[1].memory_total / IN_PLACE_KEPT)
+      dm_centered_room_release(&cached->rooms[x]);
   return status;
 }
 
-dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
+dm_status dm_in_place_run(dm_in_place *cached, dm_run *run, const dm_multiply *multiply,
                           dm_in_place_outcome *outcome, bool *taken) {
   dm_in_place_product p = {
-      .run = run, .multiply = multiply, .outcome = outcome, .places = &kept->places};
+      .run = run, .multiply = multiply, .outcome = outcome, .places = &cached->places};
   const double start = dm_now();
   *taken = false;
   *outcome = (dm_in_place_outcome){.on_gpu = false};
   bool takes, like;
-  DM_TRY(agree_to_take(kept, run, multiply, &takes, &like));
+  DM_TRY(agree_to_take(cached, run, multiply, &takes, &like));
   if (!takes) return DM_OK;
-  dm_status status = dm_multiply_centers(multiply) ? run_centered(kept, &p, taken)
-                                                   : multiply_in_place(kept, &p, like, taken);
+  dm_status status = dm_multiply_centers(multiply) ? run_centered(cached, &p, taken)
+                                                   : multiply_in_place(cached, &p, like, taken);
   outcome->seconds = dm_now() - start;
   return status;
 }
 
-void dm_in_place_close(dm_in_place *kept) {
-  release_rooms(kept);
-  dm_freivalds_free(kept->check); /* before the backend whose sums it may await */
-  dm_scaling_close(&kept->scaling, kept->gpu);
-  close_places(&kept->places);
-  dm_workspace_close(&kept->workspace);
-  dm_backend_close(kept->host);
-  dm_backend_close(kept->gpu);
-  *kept = (dm_in_place){0};
+void dm_in_place_close(dm_in_place *cached) {
+  release_rooms(cached);
+  dm_freivalds_free(cached->check); /* before the backend whose sums it may await */
+  dm_scaling_close(&cached->scaling, cached->gpu);
+  close_places(&cached->places);
+  dm_workspace_close(&cached->workspace);
+  dm_backend_close(cached->host);
+  dm_backend_close(cached->gpu);
+  *cached = (dm_in_place){0};
 }

@@ -73,11 +73,11 @@ typedef struct dm_in_place_outcome {
 /* Multiplies if MULTIPLY is such a product: *taken; else nothing was done. A product that is not
  * verified, with a C in GPU memory that has a stream, is only posted to that stream. If C is wrong
  * and beta is 0 it is multiplied once more; DM_E_VERIFY or DM_E_CORRUPT, agreed: C is wrong. */
-dm_status dm_in_place_run(dm_in_place *kept, dm_run *run, const dm_multiply *multiply,
+dm_status dm_in_place_run(dm_in_place *cached, dm_run *run, const dm_multiply *multiply,
                           dm_in_place_outcome *outcome, bool *taken);
-void dm_in_place_close(dm_in_place *kept); /* collective */
+void dm_in_place_close(dm_in_place *cached); /* collective */
 
-void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outcome,
+void dm_in_place_record(const dm_in_place *cached, const dm_in_place_outcome *outcome,
                         const dm_run *run, dm_record *record);
 
 #endif

@@ -29,6 +29,6 @@ bool dm_in_place_has_nan(const dm_in_place_product *product);
 
 /* Collective: multiplies, verifies C as the caller wished, and delivers it; a C that is wrong is
  * multiplied once more if that is possible. */
-dm_status dm_in_place_multiply(dm_in_place *kept, dm_in_place_product *product);
+dm_status dm_in_place_multiply(dm_in_place *cached, dm_in_place_product *product);
 
 #endif

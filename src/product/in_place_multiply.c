@@ -70,7 +70,7 @@ static dm_status multiply_with_sums(in_place_product *p, const dm_whole_product 
   return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
 
-static dm_status multiply_checked(in_place_product *p) {
+static dm_status multiply_with_check(in_place_product *p) {
   DM_TRY(multiply_with_sums(p, &p->whole));
   DM_TRY(in_place_add(p, dm_freivalds_add_c, p->whole.c, DM_C));
   return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
@@ -142,20 +142,20 @@ static dm_status in_place_multiply_rows(in_place_product *p, int draw) {
   const dm_extent of_c = turned ? transposed(at[DM_C]) : at[DM_C];
   dm_problem problem = p->outcome->problem;
   if (turned) turn_problem(&problem);
-  const dm_checked_ranks ranks = {.rows = problem.m,
-                                  .first = of_c.rows.begin,
-                                  .depth = problem.k,
-                                  .row = of_b.rows.begin,
-                                  .col = of_b.cols.begin,
-                                  .part = broadcast->both,
-                                  .parts_of_k = broadcast->split_k.parts ? p->run->ranks : 0,
-                                  .row_of_a = of_a.rows.begin,
-                                  .col_of_a = of_a.cols.begin,
-                                  .sum = sum_ranks,
-                                  .begin = begin_rows,
-                                  .advance = advance_rows,
-                                  .multiply = in_place_finish_rows,
-                                  .context = p};
+  const dm_verified_ranks ranks = {.rows = problem.m,
+                                   .first = of_c.rows.begin,
+                                   .depth = problem.k,
+                                   .row = of_b.rows.begin,
+                                   .col = of_b.cols.begin,
+                                   .part = broadcast->both,
+                                   .parts_of_k = broadcast->split_k.parts ? p->run->ranks : 0,
+                                   .row_of_a = of_a.rows.begin,
+                                   .col_of_a = of_a.cols.begin,
+                                   .sum = sum_ranks,
+                                   .begin = begin_rows,
+                                   .advance = advance_rows,
+                                   .multiply = in_place_finish_rows,
+                                   .context = p};
   dm_verdict *verdict = &p->outcome->verdict;
   dm_stationary_c stationary;
   p->started = &stationary;
@@ -283,7 +283,7 @@ static dm_status multiply_windows(in_place_product *p, int draw) {
 }
 
 /* By sums that are taken once. */
-static dm_status multiply_and_judge(dm_in_place *kept, in_place_product *p, int draw) {
+static dm_status multiply_and_judge(dm_in_place *cached, in_place_product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
   const bool on_gpu = p->outcome->on_gpu, nan = dm_in_place_has_nan(p);
   const bool checks = dm_backend_checks(p->backend) && !nan;
@@ -295,12 +295,12 @@ static dm_status multiply_and_judge(dm_in_place *kept, in_place_product *p, int 
     return in_place_multiply_rows(p, draw);
   if (takes_windows(p)) return multiply_windows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
-                                                         on_gpu, &kept->check)));
-  prepare_check(p, p->multiply->seed, draw, kept->check);
+                                                         on_gpu, &cached->check)));
+  prepare_check(p, p->multiply->seed, draw, cached->check);
   if (nan)
-    dm_verify_expect_nan(&p->centered->a, &p->centered->b, &p->centered->equation, kept->check);
-  p->check = kept->check;
-  DM_TRY(multiply_checked(p));
+    dm_verify_expect_nan(&p->centered->a, &p->centered->b, &p->centered->equation, cached->check);
+  p->check = cached->check;
+  DM_TRY(multiply_with_check(p));
   if (nan) DM_TRY(in_place_judge_nan(p));
   dm_freivalds_expect_nan(p->check, NULL, NULL); /* the lines live no longer than this call */
   return DM_OK;
@@ -323,15 +323,15 @@ static bool may_be_right(const in_place_product *p) {
          v->residual <= (double)p->outcome->problem.k;
 }
 
-static dm_status multiply_once(dm_in_place *kept, in_place_product *p, int draw) {
+static dm_status multiply_once(dm_in_place *cached, in_place_product *p, int draw) {
   const dm_verdict *verdict = &p->outcome->verdict;
-  DM_TRY(multiply_and_judge(kept, p, draw));
+  DM_TRY(multiply_and_judge(cached, p, draw));
   if (may_be_right(p)) DM_TRY(judge_doubts(p));
   if (!verdict->pass || !verdict->strained || dm_in_place_has_nan(p)) return DM_OK;
   return judge_again(p, draw, NULL);
 }
 
-static dm_status multiply_unchecked(in_place_product *p) {
+static dm_status multiply_unverified(in_place_product *p) {
   dm_event done;
   if (p->run->ranks > 1) return multiply_stationary(p, NULL);
   p->outcome->posted = p->stream != NULL;
@@ -352,9 +352,9 @@ static dm_status in_place_outcome_of(const in_place_product *p, int attempts) {
 
 /* A and B are intact, and so C can be computed again unless beta needs elements that it replaced.
  */
-static dm_status multiply_verified(dm_in_place *kept, in_place_product *p) {
+static dm_status multiply_verified(dm_in_place *cached, in_place_product *p) {
   const dm_multiply *m = p->multiply;
-  DM_TRY(multiply_once(kept, p, 0));
+  DM_TRY(multiply_once(cached, p, 0));
   const bool reads_c = p->outcome->problem.reads_c;
   const bool again = !p->outcome->verdict.pass && (!reads_c || p->outcome->moved[DM_C]) &&
                      m->on_corruption == DM_ON_CORRUPTION_REPAIR;
@@ -363,16 +363,16 @@ static dm_status multiply_verified(dm_in_place *kept, in_place_product *p) {
   dm_log_line(&p->run->log, DM_LOG_WARNING, "%s: it is computed again", first->message);
   dm_status_free(first);
   if (reads_c) DM_TRY(dm_layout_choice_bring(&p->places->arranged, true));
-  DM_TRY(multiply_once(kept, p, 1));
+  DM_TRY(multiply_once(cached, p, 1));
   p->outcome->verdict.repaired = 1;
   return in_place_outcome_of(p, 2);
 }
 
-dm_status dm_in_place_multiply(dm_in_place *kept, in_place_product *p) {
+dm_status dm_in_place_multiply(dm_in_place *cached, in_place_product *p) {
   dm_layout_choice *arranged = &p->places->arranged;
   const bool several = p->run->ranks > 1;
   if (several && !p->brought) DM_TRY(dm_layout_choice_bring(arranged, p->outcome->problem.reads_c));
-  dm_status status = p->multiply->verify ? multiply_verified(kept, p) : multiply_unchecked(p);
+  dm_status status = p->multiply->verify ? multiply_verified(cached, p) : multiply_unverified(p);
   const bool complete = !status || status->code == DM_E_UNCHECKED;
   return several && complete ? dm_status_first(status, dm_layout_choice_deliver(arranged)) : status;
 }

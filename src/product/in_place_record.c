@@ -36,10 +36,10 @@ static void record_recipe(const dm_in_place_outcome *outcome, const dm_device *d
   dm_record_text(record, "plan.grid", NULL, outcome->turned ? "1x%dx1" : "%dx1x1", run->ranks);
 }
 
-void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outcome,
+void dm_in_place_record(const dm_in_place *cached, const dm_in_place_outcome *outcome,
                         const dm_run *run, dm_record *record) {
   const dm_problem *p = &outcome->problem;
-  const dm_device *device = &kept->device[outcome->on_gpu];
+  const dm_device *device = &cached->device[outcome->on_gpu];
   dm_setup_record_sizes(p, record);
   dm_record_text(record, "problem.work", NULL, "%s", dm_dtype_name(p->work));
   dm_record_text(record, "problem.c", NULL, "%s", dm_dtype_name(p->c));
@@ -57,6 +57,6 @@ void dm_in_place_record(const dm_in_place *kept, const dm_in_place_outcome *outc
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, outcome->seconds);
   dm_centering_record_text((const char *const[2]){outcome->centering[0], outcome->centering[1]},
                            record);
-  const dm_checked checked = {p, outcome->alpha, outcome->beta, false, outcome->standard};
+  const dm_verified checked = {p, outcome->alpha, outcome->beta, false, outcome->standard};
   if (outcome->verified) dm_verdict_record(&outcome->verdict, &checked, NULL, record);
 }

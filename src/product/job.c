@@ -11,10 +11,10 @@
 /* Memory for large chunks, as the planner counted it. */
 static int64_t read_memory(const dm_problem *p) {
   const int64_t kept = dm_sat_add(
-      dm_chunks_kept(p->chunk_a, dm_sat_bytes(p->m, p->k, dm_dtype_size(p->file_a))),
-      dm_sat_add(dm_chunks_kept(p->chunk_b,
-                                dm_sat_bytes(dm_problem_b_rows(p), p->n, dm_dtype_size(p->file_b))),
-                 dm_chunks_kept(p->chunk_c, dm_sat_bytes(p->m, p->n, dm_dtype_size(p->c)))));
+      dm_chunks_cached(p->chunk_a, dm_sat_bytes(p->m, p->k, dm_dtype_size(p->file_a))),
+      dm_sat_add(dm_chunks_cached(p->chunk_b, dm_sat_bytes(dm_problem_b_rows(p), p->n,
+                                                           dm_dtype_size(p->file_b))),
+                 dm_chunks_cached(p->chunk_c, dm_sat_bytes(p->m, p->n, dm_dtype_size(p->c)))));
   return dm_max(DM_READ_MEMORY, kept);
 }
 
@@ -70,7 +70,7 @@ static dm_status open_input(dm_job *j, const dm_dataset *dataset, int matrix) {
   if (!dm_job_in_file(j, matrix)) return DM_OK;
   *input = (dm_dataset_input){.op = op_of(j, matrix),
                               .chunked = dataset->chunk_rows > 0,
-                              .whole = dm_problem_is_whole(&j->problem)};
+                              .integral = dm_problem_is_integral(&j->problem)};
   DM_TRY(dm_reader_open(dataset, j->multiply->equation.type, &input->reader));
   dm_reader_share_threads(input->reader, j->ahead);
   input->ahead = j->ahead;
@@ -114,7 +114,7 @@ static dm_status complete_form(dm_output_form *form, dm_problem *problem) {
 dm_named_files dm_job_files(const dm_multiply *m) {
   const char *const in[] = {m->a.at.file, m->b.at.file, NULL, m->has_c ? m->c.at.file : NULL};
   dm_named_files names = {.writes = dm_multiply_in_file(m, DM_C) ? m->out.file : NULL,
-                          .writes_memory = m->whole_c.base != NULL};
+                          .writes_memory = m->seen_c.base != NULL};
   for (int x = 0, i = 0; x < 4; x++) {
     if (x == DM_C || !in[x] || !dm_multiply_is_read(m, x)) continue;
     if (dm_multiply_in_file(m, x))
@@ -152,7 +152,7 @@ static dm_home home_of(const dm_job *j, int x) {
   const dm_multiply *m = j->multiply;
   if (m->measurement) return DM_HOME_SHARES;
   if (!m->in_memory[x]) return DM_HOME_FILE;
-  if (x == DM_C ? m->whole_c.base != NULL : dm_multiply_is_read(m, x)) return DM_HOME_SEEN;
+  if (x == DM_C ? m->seen_c.base != NULL : dm_multiply_is_read(m, x)) return DM_HOME_SEEN;
   const bool there = x == DM_C ? is_result_there(j) : x != DM_OLD && is_operand_there(j, x);
   return there ? DM_HOME_DEVICE : DM_HOME_HOST;
 }

@@ -20,9 +20,8 @@
 /* ---- the matrices ---- */
 
 static dm_status multiply_open_part(dm_job *j) {
-  DM_TRY(j->home[DM_C] == DM_HOME_SEEN
-             ? dm_output_open_memory(j->multiply->whole_c, &j->sink.output)
-             : dm_output_open(&j->file, &j->sink.output));
+  DM_TRY(j->home[DM_C] == DM_HOME_SEEN ? dm_output_open_memory(j->multiply->seen_c, &j->sink.output)
+                                       : dm_output_open(&j->file, &j->sink.output));
   return dm_file_queue_open(dm_run_io_threads(j->run, j->multiply->engine.io_threads), 0,
                             &j->sink.behind);
 }
@@ -92,7 +91,7 @@ static dm_status multiply_commit(dm_job *j, const dm_verdict *verdict) {
 
 /* The magnitudes of factors that an earlier run multiplied are only known to the verification. */
 static dm_status sums_known(const dm_job *j, const dm_problem *p) {
-  const bool may_not_fit = dm_problem_is_whole(p) || (p->work == DM_I8 && p->k > 131071);
+  const bool may_not_fit = dm_problem_is_integral(p) || (p->work == DM_I8 && p->k > 131071);
   if (j->basis != DM_BASIS_REREAD || j->multiply->verify || !may_not_fit) return DM_OK;
   return dm_hint(dm_fail(DM_E_USAGE, "integers with k = %lld are not resumed without verification",
                          (long long)p->k),
@@ -100,8 +99,8 @@ static dm_status sums_known(const dm_job *j, const dm_problem *p) {
 }
 
 /* All ranks have the plan. */
-static dm_status whole_is_on_host(const dm_job *j) {
-  if (!dm_problem_is_whole(&j->problem) || !j->setup.plan.gpu) return DM_OK;
+static dm_status integral_is_on_host(const dm_job *j) {
+  if (!dm_problem_is_integral(&j->problem) || !j->setup.plan.gpu) return DM_OK;
   dm_status status = dm_hint(
       dm_fail(DM_E_USAGE, "GPUs do not make an integer C of type %s", dm_dtype_name(j->problem.c)),
       "--backend cpu does");
@@ -158,7 +157,7 @@ static dm_status multiply_prepare(dm_job *j) {
   j->problem.verify = m->verify && j->basis != DM_BASIS_REREAD;
   DM_TRY(dm_comm_agree(j->run->world, sums_known(j, &j->problem)));
   DM_TRY(multiply_plan(j));
-  DM_TRY(whole_is_on_host(j));
+  DM_TRY(integral_is_on_host(j));
   dm_judge_choose(j);
   DM_TRY(dm_comm_agree(j->run->world, dm_job_reach_memory(j)));
   dm_run_lap(j->run, &j->outside.plan);

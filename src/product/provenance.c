@@ -91,9 +91,9 @@ static dm_status add_missing(dm_attributes *list, const dm_meaning *m, dm_dtype 
     DM_TRY(dm_attributes_add(list, "missing", "%s", dm_missing_name(m->missing)));
   if (!m->asked || m->count == 0) return DM_OK;
   if (type == DM_U64)
-    return dm_attributes_add(list, "missing_number", "%llu", (unsigned long long)m->whole[0]);
+    return dm_attributes_add(list, "missing_number", "%llu", (unsigned long long)m->integers[0]);
   return dm_dtype_is_integer(type)
-             ? dm_attributes_add(list, "missing_number", "%lld", (long long)m->whole[0])
+             ? dm_attributes_add(list, "missing_number", "%lld", (long long)m->integers[0])
              : dm_attributes_add(list, "missing_number", "%.17g", m->real[0]);
 }
 
@@ -302,10 +302,10 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
   const dm_equation *e = &done->multiply->equation;
-  const dm_checked checked = {.problem = p,
-                              .alpha = done->sums ? NULL : e->alpha,
-                              .beta = done->sums ? NULL : e->beta,
-                              .standard = e->standard};
+  const dm_verified checked = {.problem = p,
+                               .alpha = done->sums ? NULL : e->alpha,
+                               .beta = done->sums ? NULL : e->beta,
+                               .standard = e->standard};
   if (verdict) dm_verdict_record(verdict, &checked, &done->run->log, record);
   if (done->repeated > 0.0)
     dm_record_real(record, "times.repeated_s", "before C was computed anew", DM_SHOWN_SECONDS,

@@ -80,7 +80,7 @@ dm_status dm_state_open(dm_run *run, const dm_multiply *m, const dm_problem *pro
 /* ---- reading ---- */
 
 /* Whether the checksum is that of the file. */
-static dm_status state_is_whole(dm_state_file *f, bool *whole) {
+static dm_status state_is_intact(dm_state_file *f, bool *whole) {
   enum { STATE_FILE_PIECE = 1 << 20 };
   DM_FREED char *piece = NULL;
   XXH3_state_t *all = XXH3_createState();
@@ -111,7 +111,7 @@ static dm_status state_load(dm_run *run, const dm_location *out, const dm_state 
                             dm_state_file *f, dm_state_work *work, void *context) {
   state_header header = {.command = 0};
   bool whole = false;
-  if (f->bytes > (int64_t)sizeof header) DM_TRY(state_is_whole(f, &whole));
+  if (f->bytes > (int64_t)sizeof header) DM_TRY(state_is_intact(f, &whole));
   if (whole) DM_TRY(dm_state_move(f, &header, sizeof header));
   if (whole && memcmp(header.magic, magic, sizeof magic) == 0 && header.command == state->command)
     return work(context, f);

@@ -187,7 +187,7 @@ dm_status dm_components_begin(dm_components_state *c, dm_multiply *own) {
   own->equation.correlates = 0.0;
   own->kept.count = 0;
   own->form = (dm_output_form){.chunk_rows = 0};
-  own->whole = (dm_dataset){.rows = 0};
+  own->existing = (dm_dataset){.rows = 0};
   own->only_done = false;
   return DM_OK;
 }

@@ -82,7 +82,7 @@ static dm_status components_multiply(dm_components_state *c, const components_pr
   job->equation.type = p->type;
   job->equation.type_c = p->out ? p->out->dtype : DM_DTYPE_NONE;
   job->in_memory[DM_C] = p->out;
-  if (p->out && c->run->ranks == 1) job->whole_c = components_view(p->out);
+  if (p->out && c->run->ranks == 1) job->seen_c = components_view(p->out);
   if (c->forecast) return components_add_forecast(c, job);
   if (!p->out) return dm_inner_multiply(c->run, job, &c->unchecked);
   job->checkpoint = false;

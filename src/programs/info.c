@@ -49,7 +49,7 @@ static dm_status record_limits(dm_backend *backend, int index, dm_record *record
 static void join_kernels(const dm_backend_ops *ops, char *text, size_t size) {
   size_t used = 0;
   text[0] = '\0';
-  const char *const *names = ops->kernels();
+  const char *const *names = ops->kernel_names();
   for (int i = 0; names[i] && used < size; i++)
     used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
 }

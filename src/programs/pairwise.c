@@ -92,7 +92,7 @@ static dm_status set_factors(const pairwise *p, const dm_centering *roles[2], dm
 static dm_status multiply_there(pairwise *p, const dm_multiply *job) {
   dm_in_place_outcome outcome;
   bool taken = false;
-  dm_status status = dm_in_place_run(p->kept, p->run, job, &outcome, &taken);
+  dm_status status = dm_in_place_run(p->in_place, p->run, job, &outcome, &taken);
   if (status && (status->code == DM_E_UNCHECKED || status->code == DM_E_CORRUPT ||
                  status->code == DM_E_VERIFY)) {
     dm_status_free(status);
@@ -132,8 +132,8 @@ static dm_status multiply_roles(pairwise *p, int which) {
                      .type_c = DM_F64,
                      .symmetric = same};
   job.form = (dm_output_form){0};
-  job.whole = (dm_dataset){0};
-  job.whole_c = (dm_view){.base = NULL};
+  job.existing = (dm_dataset){0};
+  job.seen_c = (dm_view){.base = NULL};
   job.only_done = job.has_c = false;
   job.force = job.keep_journal = job.scratch = true;
   job.in_memory[DM_C] = p->in_memory ? &rows : NULL;
@@ -278,7 +278,7 @@ static dm_status find_gpu(pairwise *p) {
   const char *name = p->multiply->engine.backend;
   dm_distributed x;
   bool does = false;
-  if (p->relates || !p->kept || !p->one || !stated || p->multiply->a.memory.base ||
+  if (p->relates || !p->in_place || !p->one || !stated || p->multiply->a.memory.base ||
       strcmp(name, "cpu") == 0)
     return DM_OK;
   DM_TRY(dm_distributed_open(p->run->world, stated, "A", &x));
@@ -381,7 +381,7 @@ dm_status dm_pairwise_leave_gpu(pairwise *p) {
 }
 
 /* A stop keeps the products before the one that was under way. */
-static dm_status pairwise_report_kept(const pairwise *p, dm_status status) {
+static dm_status pairwise_report_resumable(const pairwise *p, dm_status status) {
   int kept = 0;
   while (kept < p->count && p->made[kept].at.file[0]) kept++;
   if (status->code != DM_E_STOPPED || kept == 0) return status;
@@ -491,7 +491,7 @@ dm_status dm_pairwise_make(pairwise *p, const dm_multiply *m, dm_status (*work)(
   if (!status) status = work(p);
   /* With checkpoints an interrupted run resumes from the products that it has made. */
   if (status && p->multiply->checkpoint)
-    status = pairwise_report_kept(p, status);
+    status = pairwise_report_resumable(p, status);
   else if (status)
     dm_pairwise_remove_all(p);
   free_all(p, &made, &present);

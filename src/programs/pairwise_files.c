@@ -64,10 +64,10 @@ static dm_status pairwise_find_made(const pairwise *p, dm_multiply *job) {
   dm_status status = DM_OK;
   if (p->run->rank == 0 && job->checkpoint && access(job->out.file, F_OK) == 0)
     status = dm_journal_inspect_complete(&job->out, p->m, p->n, &complete);
-  if (complete && !status) status = dm_file_inspect_own(&job->out, &job->whole);
-  if (status) job->whole = (dm_dataset){0}; /* it is computed again */
+  if (complete && !status) status = dm_file_inspect_own(&job->out, &job->existing);
+  if (status) job->existing = (dm_dataset){0}; /* it is computed again */
   dm_status_free(status);
-  return dm_comm_broadcast(p->run->world, &job->whole, sizeof job->whole, 0);
+  return dm_comm_broadcast(p->run->world, &job->existing, sizeof job->existing, 0);
 }
 
 dm_status dm_pairwise_to_file(pairwise *p, int which, dm_multiply *job) {

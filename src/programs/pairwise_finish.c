@@ -282,7 +282,7 @@ dm_status dm_pairwise_deliver(pairwise *p) {
 }
 
 dm_status dm_pairwise_run(dm_in_place *kept, dm_run *run, const dm_multiply *m, dm_record *record) {
-  pairwise p = {.run = run, .kept = kept, .started = dm_now(), .record = record};
+  pairwise p = {.run = run, .in_place = kept, .started = dm_now(), .record = record};
   p.in_memory = m->in_memory[DM_A] || m->in_memory[DM_B] || m->in_memory[DM_C];
   if (m->equation.half != DM_BOTH_HALVES)
     return dm_comm_agree(run->world,

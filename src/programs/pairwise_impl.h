@@ -38,7 +38,7 @@ typedef struct dm_pair_list {
  * is there and all fits. */
 typedef struct pairwise {
   dm_run *run;
-  dm_in_place *kept; /* multiplies in GPU memory */
+  dm_in_place *in_place; /* multiplies in GPU memory */
   const dm_multiply *multiply;
   bool one;     /* B is A */
   bool relates; /* only the first two products are made, and the counts are kept */

@@ -80,8 +80,8 @@ static dm_status reduced_add_tile(reduced *r, const dm_dataset *a, const dm_data
   const bool mirrored = r->symmetric && rows.begin != cols.begin;
   if (r->distances.run)
     DM_TRY(dm_distances_finish(&r->distances, a, b, part, own.begin, row, cols.begin));
-  return r->whole ? reduced_store(r, part, row, cols.begin, mirrored)
-                  : reduced_keep(r, part, row, cols.begin, mirrored);
+  return r->stores_all ? reduced_store(r, part, row, cols.begin, mirrored)
+                       : reduced_keep(r, part, row, cols.begin, mirrored);
 }
 
 /* The state of all rows, or which tiles of C are on the disk, if it is time. */
@@ -89,7 +89,7 @@ static dm_status reduced_record(reduced *r, bool now) {
   bool due;
   DM_TRY(dm_reduced_state_is_due(r->run, &r->state, r->tiles, now, &due));
   if (!due) return DM_OK;
-  if (r->whole) DM_TRY(dm_stored_tiles_sync(&r->stored));
+  if (r->stores_all) DM_TRY(dm_stored_tiles_sync(&r->stored));
   return dm_reduced_state_keep(r->run, r->multiply, r->tiles, r->step, r->unchecked, r->reducer,
                                r->multiply->kept.count, &r->state);
 }
@@ -148,7 +148,7 @@ void dm_reduced_pose_tile(const reduced *r, const dm_dataset *a, const dm_datase
   m->in_memory[DM_B] = b->memory.base ? &job->in[1] : NULL;
   m->in_memory[DM_C] = &job->c;
   if (r->run->ranks == 1)
-    m->whole_c = dm_view_row_major(r->rows, job->c.dtype, job->c.rows, job->c.cols);
+    m->seen_c = dm_view_row_major(r->rows, job->c.dtype, job->c.rows, job->c.cols);
   m->engine.process_bytes = m->engine.beside = /* the tile, and a copy that is verified */
       r->process + 2 * r->tile_bytes + dm_reduced_kept_bytes(r);
   m->checkpoint = false;
@@ -280,7 +280,7 @@ void dm_reduced_say_tiles(reduced *r) {
                           : whole;
   dm_log_line(&r->run->log, DM_LOG_NOTE,
               "C, %lld x %lld, is %s: %lld %s of up to %lld x %lld; kept: %s", (long long)p->m,
-              (long long)p->n, r->whole ? "stored whole" : "not stored", (long long)tiles,
+              (long long)p->n, r->stores_all ? "stored whole" : "not stored", (long long)tiles,
               tiles == 1 ? "tile" : "tiles", (long long)dm_min(r->step, p->m),
               (long long)dm_min(r->step, p->n), dm_reduced_text(r, text));
   dm_log_line(&r->run->log, DM_LOG_NOTE,
@@ -368,7 +368,7 @@ static dm_status reduced_make(reduced *r, dm_record *record) {
   DM_TRY(dm_reduced_open_reducers(r));
   DM_TRY(reduced_resume(r));
   DM_TRY(dm_reduced_choose_step(r));
-  if (r->whole) {
+  if (r->stores_all) {
     DM_TRY(reduced_store_all(r));
   } else {
     DM_TRY(reduced_compute_all(r));
@@ -400,7 +400,7 @@ static dm_status reduced_center(reduced *r, dm_centered *made) {
 
 static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
   const bool whole = m->kept.count == 0;
-  if (whole && m->in_memory[DM_C] && !m->whole_c.base)
+  if (whole && m->in_memory[DM_C] && !m->seen_c.base)
     return dm_hint(dm_fail(DM_E_USAGE, "distances go to a file, or to host memory of one process"),
                    "name a file for C");
   if (m->in_memory[DM_C] && !whole)
@@ -409,7 +409,7 @@ static dm_status reduced_check(const dm_multiply *m, const dm_problem *p) {
   if (p->batch > 1)
     return dm_hint(dm_fail(DM_E_USAGE, "a batch of products is not reduced"),
                    "name one matrix of each stack: A.h5:/a[0]");
-  if (dm_problem_is_whole(p))
+  if (dm_problem_is_integral(p))
     return dm_hint(
         dm_fail(DM_E_USAGE, "what is kept of C is not written as %s", dm_dtype_name(p->c)),
         "--type f64 keeps numbers of f64");
@@ -451,7 +451,7 @@ dm_status dm_reduced_begin(reduced *r, dm_multiply *own) {
   if (!status) status = reduced_check(own, &r->problem);
   DM_TRY(dm_comm_agree(run->world, status));
   own->equation.type_c = r->problem.c;
-  r->whole = own->kept.count == 0;
+  r->stores_all = own->kept.count == 0;
   r->tile = own->equation.distance.kind == DM_NO_DISTANCE ? r->problem.c : DM_F64;
   r->symmetric = own->equation.symmetric;
   r->diagonal = own->kept.count == 1 && own->kept.list[0].kind == DM_REDUCE_DIAGONAL;

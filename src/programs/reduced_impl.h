@@ -32,7 +32,7 @@ typedef struct reduced {
   bool diagonal;          /* only tiles on it are */
   bool unchecked;         /* part of a tile could not be verified */
   dm_distances distances; /* between lines, which C has; or none of a kind */
-  bool whole;             /* all of C is stored */
+  bool stores_all;        /* of C */
   dm_stored_tiles stored;
   double started;
 } reduced;

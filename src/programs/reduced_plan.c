@@ -18,7 +18,7 @@ static int64_t reduced_result_bytes(const reduced *r) {
   const int64_t lines = dm_reduced_by_columns(r) ? p->n : p->m,
                 length = dm_reduced_by_columns(r) ? p->m : p->n;
   int64_t all = 0;
-  if (r->whole) return dm_laid_out(DM_HOST, p->m, p->n, dm_dtype_size(p->c));
+  if (r->stores_all) return dm_laid_out(DM_HOST, p->m, p->n, dm_dtype_size(p->c));
   for (int i = 0; i < r->multiply->kept.count; i++) {
     const dm_reduction *what = &r->multiply->kept.list[i];
     if (what->kind == DM_REDUCE_BEYOND) return -1;
@@ -71,7 +71,7 @@ static dm_status reduced_forecast(reduced *r, double *seconds, int64_t *host_byt
   const double elements = (double)dm_range_size(rows) * (double)dm_range_size(cols);
   *seconds *= r->all / elements;
   *seconds += r->all / r->run->ranks / r->run->cores.threads / reduced_rate;
-  if (r->whole) *seconds += (double)reduced_result_bytes(r) / stored_rate;
+  if (r->stores_all) *seconds += (double)reduced_result_bytes(r) / stored_rate;
   return DM_OK;
 }
 

@@ -12,7 +12,7 @@
 
 const char *dm_reduced_text(const reduced *r, char text[DM_REDUCED_TEXT]) {
   char one[DM_REDUCTION_TEXT];
-  snprintf(text, DM_REDUCED_TEXT, "%s", r->whole ? "all of it" : "");
+  snprintf(text, DM_REDUCED_TEXT, "%s", r->stores_all ? "all of it" : "");
   for (int i = 0; i < r->multiply->kept.count; i++) {
     const size_t used = strlen(text);
     snprintf(text + used, DM_REDUCED_TEXT - used, "%s%s", i > 0 ? "; " : "",
@@ -118,7 +118,8 @@ void dm_reduced_report(const reduced *r, int64_t again, dm_record *record) {
   dm_record_integer(record, "problem.n", NULL, DM_SHOWN_PLAIN, p->n);
   dm_record_integer(record, "problem.k", NULL, DM_SHOWN_PLAIN, p->k);
   dm_record_integer(record, "reduction.tiles", NULL, DM_SHOWN_PLAIN, r->tiles);
-  if (!r->whole) dm_record_integer(record, "reduction.kept", "elements", DM_SHOWN_PLAIN, count);
+  if (!r->stores_all)
+    dm_record_integer(record, "reduction.kept", "elements", DM_SHOWN_PLAIN, count);
   if (again > 0)
     dm_record_integer(record, "problem.close_pairs", "close pairs computed again", DM_SHOWN_PLAIN,
                       again);

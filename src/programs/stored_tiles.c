@@ -12,7 +12,7 @@ enum { BAND = 64 }; /* rows that a thread copies at a time */
 static dm_status stored_begin(dm_stored_tiles *s, const dm_multiply *m,
                               const dm_output_file *earlier) {
   if (s->to_memory)
-    return dm_comm_agree(s->run->world, dm_output_open_memory(m->whole_c, &s->output));
+    return dm_comm_agree(s->run->world, dm_output_open_memory(m->seen_c, &s->output));
   dm_status status = dm_output_form_complete(&s->file.form, s->dtype, s->file.rows, s->file.cols);
   DM_TRY(dm_comm_agree(s->run->world, status));
   status = earlier ? dm_rows_file_take_up(s->run, &s->file, earlier, &s->making, &s->taken)
@@ -26,7 +26,7 @@ dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type,
                                dm_status (*describe)(void *, const dm_run *, dm_attributes *),
                                void *context, dm_stored_tiles *s) {
   *s = (dm_stored_tiles){.run = run,
-                         .to_memory = m->whole_c.base != NULL,
+                         .to_memory = m->seen_c.base != NULL,
                          .making = {.file = {.made = -1}},
                          .dtype = type,
                          .file = {.out = m->out,

@@ -78,7 +78,7 @@ static double ratio_of(const dm_verify *v, const dm_problem *p, const long doubl
                  dm_dtype_smallest(p->c) +
                  (hypot(alpha[0], alpha[1]) * depth + 2.0) * dm_dtype_smallest(p->accumulator);
   if (error == 0.0) return 0.0;
-  return dm_problem_is_whole(p) ? INFINITY : error / bound;
+  return dm_problem_is_integral(p) ? INFINITY : error / bound;
 }
 
 static void verify_compare(const dm_verify *v, const dm_problem *p, const verify_operands *x,

@@ -309,7 +309,7 @@ static dm_status again_open_line(const verify_reduced_check *r, const int64_t *s
                                 .count = count * again_array(r, 0)->cols,
                                 .values = kept->values,
                                 .indices = kept->indices,
-                                .whole = dm_dtype_is_integer(r->p.c)};
+                                .integral = dm_dtype_is_integer(r->p.c)};
   return dm_line_check_open(&kept->check);
 }
 
@@ -389,7 +389,7 @@ static dm_status again_pose(verify_reduced_check *r) {
   const dm_reduction *what = &r->v->reduction;
   DM_TRY(dm_problem_of(&r->v->a, &r->v->b, NULL, &r->v->equation, &r->p));
   if (dm_problem_entries(&r->p) > 1 || r->p.reads_c || dm_dtype_is_complex(r->p.work) ||
-      dm_problem_is_whole(&r->p))
+      dm_problem_is_integral(&r->p))
     return dm_fail(DM_E_INPUT, "such a product is not reduced: a batch, complex, with beta, or of "
                                "integers in f64");
   if (what->kind == DM_REDUCE_DIAGONAL) r->p.m = r->p.n = dm_min(r->p.m, r->p.n);

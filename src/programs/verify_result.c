@@ -40,9 +40,9 @@ static dm_status verify_judge(dm_run *run, dm_verify *v, const dm_problem *p, dm
 
 static void verify_report(const dm_run *run, const dm_verify *v, const dm_problem *p,
                           const dm_verdict *verdict, double seconds, dm_record *record) {
-  char words[DM_CHECKED_TEXT], seed[DM_SEED_TEXT], batch[32], sizes[DM_SIZES_TEXT];
-  const dm_checked checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes,
-                              v->equation.standard};
+  char words[DM_VERIFIED_TEXT], seed[DM_SEED_TEXT], batch[32], sizes[DM_SIZES_TEXT];
+  const dm_verified checked = {p, v->equation.alpha, v->equation.beta, v->by_attributes,
+                               v->equation.standard};
   if (v->claims[0])
     dm_log_line(&run->log, DM_LOG_WARNING,
                 "the attributes of %s state %s, which was not given and is not used", v->c.at.file,
@@ -63,7 +63,7 @@ static void verify_report(const dm_run *run, const dm_verify *v, const dm_proble
   dm_record_real(record, "times.total_s", "time", DM_SHOWN_SECONDS, seconds);
   dm_verdict_seed(verdict, seed);
   dm_record_summary(record, "%s dtype=%s%s residual=%.2g%s%s %s", dm_problem_sizes(p, sizes),
-                    dm_dtype_name(p->work), dm_checked_words(&checked, words), verdict->residual,
+                    dm_dtype_name(p->work), dm_verified_words(&checked, words), verdict->residual,
                     seed[0] ? " seed=" : "", seed, dm_verdict_word(verdict));
 }
 

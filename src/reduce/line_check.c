@@ -40,7 +40,7 @@ static void line_cut_filling(dm_line_check *c) {
   const int64_t all = c->count;
   while (c->count > 0 && c->indices[c->count - 1] == -1) c->count--;
   for (int64_t i = c->count; i < all; i++)
-    if (c->whole ? c->values[i] != 0.0 : !isnan(c->values[i]))
+    if (c->integral ? c->values[i] != 0.0 : !isnan(c->values[i]))
       line_wrong(c, "a value without an index is not NaN", -1, 0.0);
 }
 

@@ -16,7 +16,7 @@ typedef struct dm_line_check {
   int64_t count;
   double *values;
   int64_t *indices;
-  bool whole; /* numbers are whole: what fills up a line of TOP is 0, not NaN */
+  bool integral; /* numbers are integers: what fills up a line of TOP is 0, not NaN */
 
   int64_t *order;       /* places in the list, by their indices */
   int64_t next;         /* in ORDER: the next element that is listed */

@@ -268,7 +268,7 @@ dm_status dm_run_span(const dm_run *run, double start, double end, double *secon
 }
 
 static void close_nodes(dm_run *run) {
-  dm_kept_drop(&run->kept);
+  dm_cached_drop(&run->cached);
   dm_watch_stop(run->watch);
   dm_comm_free(run->near);
   dm_comm_free(run->node);
@@ -338,7 +338,7 @@ dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part) {
   *part = *run;
   part->world = part->node = part->near = NULL;
   part->pretends = false;
-  part->kept = (dm_kept_memory){0};
+  part->cached = (dm_cached_memory){0};
   DM_TRY(run_find_place(run, &place));
   DM_TRY(find_near(run, &near));
   DM_TRY(dm_comm_split(run->world, place < count ? 0 : -1, (int)place, &part->world));
@@ -347,7 +347,7 @@ dm_status dm_run_part_open(const dm_run *run, int count, dm_run *part) {
 
 void dm_run_part_close(dm_run *part) {
   if (!part->world) return;
-  dm_kept_drop(&part->kept);
+  dm_cached_drop(&part->cached);
   dm_comm_free(part->near);
   dm_comm_free(part->node);
   dm_comm_free(part->world);

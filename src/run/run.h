@@ -3,7 +3,7 @@
 #define DM_RUN_RUN_H
 
 #include "comm/comm.h"
-#include "core/kept_memory.h"
+#include "core/cached_memory.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "run/cores.h"
@@ -45,15 +45,15 @@ struct dm_run {
   dm_stop stop;        /* off by default */
   void (*on_progress)(void *context, int64_t done, int64_t total); /* or NULL */
   void *progress_context;
-  dm_watch *watch;        /* the watchdog, or NULL */
-  double timeout;         /* its seconds; 0: none */
-  bool strict;            /* the same timeout in all phases */
-  bool warned_late;       /* the user has been told that it is too late to stop */
-  dm_keepalive keepalive; /* of this run: dm_run_beat */
-  dm_keepalive of_thread; /* the same for any thread: only reports progress */
-  dm_trace trace;         /* of this rank */
-  dm_gpu_facts *facts;    /* of its GPU, for records; NULL: not asked for */
-  dm_kept_memory kept;    /* of the last product on CPUs, for the next */
+  dm_watch *watch;         /* the watchdog, or NULL */
+  double timeout;          /* its seconds; 0: none */
+  bool strict;             /* the same timeout in all phases */
+  bool warned_late;        /* the user has been told that it is too late to stop */
+  dm_keepalive keepalive;  /* of this run: dm_run_beat */
+  dm_keepalive of_thread;  /* the same for any thread: only reports progress */
+  dm_trace trace;          /* of this rank */
+  dm_gpu_facts *facts;     /* of its GPU, for records; NULL: not asked for */
+  dm_cached_memory cached; /* of the last product on CPUs, for the next */
   bool has_used_gpu;
   /* ENDS: the program promises to call AT_END last, even when this rank ends the job. AT_END, if
    * set, removes what tells the same command that C is complete, or what other ranks may open. */

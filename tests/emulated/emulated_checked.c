@@ -11,7 +11,7 @@
 
 /* The vectors of check/freivalds.h, in one group; numbers of the wide type, or int64_t. */
 typedef struct checking {
-  const dm_checked_product *product;
+  const dm_verified_product *product;
   dm_view a, b, c;                  /* as host memory */
   int64_t rows, cols, depth, width; /* depth: rows of op(B), of all entries */
   int64_t rows_of_a;                /* whose sums are taken: those of C, or of all ranks */
@@ -19,7 +19,7 @@ typedef struct checking {
   bool exact;
   double *memory, *col_squares, *w, *t, *sizes;                            /* sizes follow t */
   double *y, *a_squares, *z, *z_squares, *z0, *z0_squares, *wide, *unused; /* a_squares follow y */
-  dm_checked_found *found;
+  dm_verified_found *found;
 } checking;
 
 static dm_status open_vectors(checking *c) {
@@ -42,7 +42,7 @@ static dm_status open_vectors(checking *c) {
 enum { POLLS = 20 }; /* while the host waits for the device */
 
 static dm_status sum(const checking *c, dm_status mine, double *values, int64_t count) {
-  const dm_checked_ranks *ranks = c->product->ranks;
+  const dm_verified_ranks *ranks = c->product->ranks;
   for (int i = 0; ranks && i < POLLS; i++) ranks->advance(ranks->context);
   return ranks ? ranks->sum(ranks->context, mine, values, count, c->exact) : mine;
 }
@@ -86,7 +86,7 @@ static dm_status add_a(const checking *c) {
 
 /* The same of a part of op(A), summed over the ranks; the rows of C then are the first ones. */
 static dm_status add_part_of_a(checking *c) {
-  const dm_checked_ranks *ranks = c->product->ranks;
+  const dm_verified_ranks *ranks = c->product->ranks;
   const int64_t at = ranks->col_of_a, row = ranks->row_of_a, numbers = c->width * c->rows_of_a;
   dm_status status = dm_host_probe(NULL, c->a, c->t + at * c->width, c->y + row * c->width, NULL);
   if (!status && !c->exact) status = add_sizes(c, c->a, c->sizes + at, c->a_squares + row);
@@ -107,7 +107,7 @@ static void take_roots(const checking *c) {
 }
 
 static dm_status add_operands(checking *c) {
-  const dm_checked_ranks *ranks = c->product->ranks;
+  const dm_verified_ranks *ranks = c->product->ranks;
   const int64_t row = ranks ? ranks->row : 0, col = ranks ? ranks->col : 0;
   const dm_view sample = dm_sample(c->b, row, c->step);
   const dm_status scanned = c->exact ? DM_OK : dm_host_scan(NULL, sample, c->col_squares + col);
@@ -124,7 +124,7 @@ static dm_status add_operands(checking *c) {
 }
 
 static dm_status multiply(const checking *c, dm_backend *backend) {
-  const dm_checked_ranks *ranks = c->product->ranks;
+  const dm_verified_ranks *ranks = c->product->ranks;
   dm_event done;
   if (ranks) return ranks->multiply(ranks->context);
   if (c->product->multiplied) return DM_OK;
@@ -185,8 +185,8 @@ static dm_status check(checking *c, dm_backend *backend) {
   return judge(c);
 }
 
-dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_product *product,
-                                    dm_checked_found *found) {
+dm_status emulated_multiply_checked(dm_backend *backend, const dm_verified_product *product,
+                                    dm_verified_found *found) {
   const dm_whole_product *w = &product->whole;
   checking c = {.product = product,
                 .a = emulated_view(w->a),
@@ -202,7 +202,7 @@ dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_produc
                 .width = dm_dtype_is_complex(w->a.dtype) ? 2 : 1,
                 .exact = dm_dtype_is_integer(w->a.dtype),
                 .found = found};
-  *found = (dm_checked_found){.rows = {.worst = -1}};
+  *found = (dm_verified_found){.rows = {.worst = -1}};
   dm_status status = open_vectors(&c);
   if (status && product->ranks)
     (void)product->ranks->begin(product->ranks->context, !product->factors.reads_c);

@@ -4,7 +4,7 @@
 
 #include "backend/verify_sums.h"
 
-dm_status emulated_multiply_checked(dm_backend *backend, const dm_checked_product *product,
-                                    dm_checked_found *found);
+dm_status emulated_multiply_checked(dm_backend *backend, const dm_verified_product *product,
+                                    dm_verified_found *found);
 
 #endif

@@ -206,8 +206,8 @@ static dm_exponents exponents_of(const work *w, dm_view c) {
 static dm_status multiply(emulated *e, const work *w, dm_event *done) {
   dm_view c = emulated_view(all_of(e, w->to, w->plane));
   c.cols = w->to.cols;
-  return dm_backend_product(e->cpu, c, w->plane, emulated_view(w->a), emulated_view(w->b),
-                            w->accumulate, exponents_of(w, c), done);
+  return dm_backend_gemm_parts(e->cpu, c, w->plane, emulated_view(w->a), emulated_view(w->b),
+                               w->accumulate, exponents_of(w, c), done);
 }
 
 static dm_status make_sums(emulated *e, const work *w, dm_event *done) {
@@ -359,7 +359,7 @@ static bool suits(const dm_backend *backend, const dm_whole_product *p) {
   const emulated *e = (const emulated *)backend;
   if (p->c.space != DM_DEVICE) return false;
   const dm_whole_product there = emulated_product(p);
-  return dm_backend_suits(e->cpu, &there);
+  return dm_backend_can_multiply(e->cpu, &there);
 }
 
 static dm_status multiply_whole(dm_backend *backend, const dm_whole_product *p, void *stream,
@@ -468,11 +468,11 @@ const dm_backend_ops dm_backend_cuda = {
     .release = release_any,
     .copy = copy_later,
     .transpose = transpose_later,
-    .kind = find_kind,
+    .memory_kind = find_kind,
     .await = await_stream,
     .gemm = multiply_later,
-    .natively = emulated_natively,
-    .product = residues_later,
+    .native_lines = emulated_natively,
+    .gemm_parts = residues_later,
     .finish = sums_later,
     .mirror = mirror_later,
     .join = join,
@@ -481,9 +481,9 @@ const dm_backend_ops dm_backend_cuda = {
     .test = test_event,
     .wait = wait_for,
     .set_mode = set_mode,
-    .suits = suits,
+    .can_multiply = suits,
     .multiply = multiply_whole,
-    .multiply_checked = emulated_multiply_checked,
+    .multiply_verified = emulated_multiply_checked,
     .probe = probe,
     .scan = scan,
     .checksum = checksum,
@@ -496,7 +496,7 @@ const dm_backend_ops dm_backend_cuda = {
     .center = emulated_center,
     .pairs = emulated_pairs,
     .correlate = emulated_correlate,
-    .kernels = dm_cuda_kernels,
-    .takes = dm_cuda_takes,
-    .copies = dm_cuda_copies,
+    .kernel_names = dm_cuda_kernels,
+    .kernel_multiplies = dm_cuda_takes,
+    .kernel_copies = dm_cuda_copies,
 };

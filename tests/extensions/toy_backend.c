@@ -31,6 +31,6 @@ static const dm_backend_ops toy_backend = {.name = "toy",
                                            .about = "for tests",
                                            .base = &dm_backend_cpu,
                                            .gemm = toy_gemm,
-                                           .takes = toy_takes};
+                                           .kernel_multiplies = toy_takes};
 
 const dm_backend_ops *const dm_backend_list[] = {&dm_backend_cpu, &toy_backend, NULL};

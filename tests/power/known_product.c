@@ -101,7 +101,7 @@ static void fill(known_product *p, int matrix, void *typed, double *wide) {
 static dm_status multiply_whole(known_product *p, dm_view c, dm_event *done) {
   const dm_view a = known_view(p, DM_A, p->a), b = known_view(p, DM_B, p->b);
   const dm_whole_product whole = {.c = c, .a = a, .b = b, .alpha = {1.0}};
-  if (dm_backend_suits(p->backend, &whole))
+  if (dm_backend_can_multiply(p->backend, &whole))
     return dm_backend_multiply(p->backend, &whole, NULL, done);
   return dm_backend_gemm(p->backend, c, a, b, false, done);
 }

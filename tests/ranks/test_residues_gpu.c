@@ -61,7 +61,7 @@ static void multiply_on_cpu(rank_test *test, dm_backend *cpu, const dm_compute *
   dm_moduli_make(compute->moduli, &moduli);
   find_exponents(test, cpu, &moduli, dm_view_parts(a), true, rows);
   find_of_columns(test, cpu, &moduli, b, cols);
-  must(test, dm_backend_product(cpu, first, plane, a, b, false, exponents, &done));
+  must(test, dm_backend_gemm_parts(cpu, first, plane, a, b, false, exponents, &done));
   must(test, dm_backend_finish(cpu, sums, first, plane, exponents, &done));
   must(test, dm_backend_wait(cpu, done));
   dm_copy(dm_view_row_major(c, sums.dtype, sums.rows, sums.cols), sums, false);

@@ -70,8 +70,8 @@ TEST(transposed_operands) {
         compare(c, lefts[l], rights[r], 1);
       }
     for (int l = 0; l < 2; l++) {
-      ok(dm_backend_square(backend, c, lefts[l], false, &done));
-      ok(dm_backend_square(backend, c, lefts[l], true, &done));
+      ok(dm_backend_syrk(backend, c, lefts[l], false, &done));
+      ok(dm_backend_syrk(backend, c, lefts[l], true, &done));
       ok(dm_backend_mirror(backend, c, 0, false, &done));
       ok(dm_backend_wait(backend, done));
       compare(c, lefts[l], dm_view_transpose(lefts[l]), 2);

@@ -147,8 +147,8 @@ TEST(huge_and_small_results) {
   compare_value(&m, &(big){0}, -2000);
 }
 
-/* The part that dm_whole_of truncates, in integers. */
-static void compare_whole(const dm_moduli *m, double a, int exponent) {
+/* The part that dm_long_integer_of truncates, in integers. */
+static void compare_existing(const dm_moduli *m, double a, int exponent) {
   int of_a;
   const double fraction = frexp(fabs(a), &of_a);
   const int shift = of_a + exponent - 53;
@@ -160,9 +160,9 @@ static void compare_whole(const dm_moduli *m, double a, int exponent) {
       const int to = b + (shift > 0 ? shift : 0);
       number.limb[to / 32] |= 1u << to % 32;
     }
-  const dm_whole whole = dm_whole_of(a, dm_power_of(exponent));
+  const dm_long_integer whole = dm_long_integer_of(a, dm_power_of(exponent));
   for (int x = 0; x < m->count; x++) {
-    const int got = dm_whole_residue(m, x, whole);
+    const int got = dm_long_integer_residue(m, x, whole);
     const int want = residue_of(&number, dm_moduli_numbers[x]);
     if (got != want)
       fail_msg("%a 2^%d modulo %d: %d, wanted %d", a, exponent, dm_moduli_numbers[x], got, want);
@@ -177,17 +177,17 @@ TEST(residues_of_doubles) {
     const int of_a = (int)(dm_random_bits(6, turn, 0, 1) % 2098) - 1074; /* a may be subnormal */
     const int of_whole = (int)(dm_random_bits(6, turn, 0, 2) % 82) - 5;  /* |a'| < 2^77 */
     const double a = ldexp(turn % 2 ? -unit : unit, of_a);
-    if (a != 0.0 && isfinite(a)) compare_whole(&m, a, of_whole - of_a - 1);
+    if (a != 0.0 && isfinite(a)) compare_existing(&m, a, of_whole - of_a - 1);
   }
-  for (int whole = -70000; whole <= 70000; whole++) compare_whole(&m, whole, 0);
+  for (int whole = -70000; whole <= 70000; whole++) compare_existing(&m, whole, 0);
   for (int bit = 0; bit < 77; bit++) {
-    compare_whole(&m, 1.0, bit);
-    compare_whole(&m, -0x1.fffffffffffffp0, bit);
+    compare_existing(&m, 1.0, bit);
+    compare_existing(&m, -0x1.fffffffffffffp0, bit);
   }
-  compare_whole(&m, 0.0, 0);
-  compare_whole(&m, 0x1p-1074, 1074 + 60);
-  compare_whole(&m, -0x1.fffffffffffffp1023, -1023 + 60);
-  compare_whole(&m, 0x1p-500, -1100);
+  compare_existing(&m, 0.0, 0);
+  compare_existing(&m, 0x1p-1074, 1074 + 60);
+  compare_existing(&m, -0x1.fffffffffffffp1023, -1023 + 60);
+  compare_existing(&m, 0x1p-500, -1100);
 }
 
 /* Sums of residues and products, of the largest allowed size. */

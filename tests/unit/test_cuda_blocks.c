@@ -89,7 +89,7 @@ TEST(test_direct) {
   multiply(gpu, c.device, a.device, b.device, false);
   void *one = fetched(gpu, c);
   double seconds = 0.0;
-  ok(gpu->ops->direct(gpu, c.device, a.device, b.device, &seconds));
+  ok(gpu->ops->library_gemm(gpu, c.device, a.device, b.device, &seconds));
   assert_true(seconds > 0.0 && seconds < 10.0);
   void *other = fetched(gpu, c);
   assert_memory_equal(one, other, (size_t)bytes_of(c.host_all));

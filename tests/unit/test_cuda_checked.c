@@ -95,7 +95,7 @@ static void near(const variant *v, const char *what, double found, double wanted
 static void check_one(dm_backend *gpu, const dm_comm *comm, const variant *v) {
   whole w = make(gpu, v);
   dm_verdict found;
-  assert_true(dm_backend_checks(gpu) && dm_backend_suits(gpu, &w.product));
+  assert_true(dm_backend_checks(gpu) && dm_backend_can_multiply(gpu, &w.product));
   ok(dm_freivalds_multiply(&w.problem, (dm_check_seed){true, SEED}, 0, comm, gpu, &w.product,
                            &found));
   const dm_verdict good = expected(gpu, &w, comm);
@@ -119,14 +119,14 @@ static void check_wrong(dm_backend *gpu, dm_dtype type, double error) {
   const bool integer = dm_dtype_is_integer(type);
   const dm_dtype type_c = integer ? DM_I32 : type;
   whole w = make(gpu, &(variant){.type = type, .type_c = type_c, .by_columns = "b"});
-  dm_checked_product wrong = {.whole = w.product, .seed = SEED};
-  dm_checked_found found;
+  dm_verified_product wrong = {.whole = w.product, .seed = SEED};
+  dm_verified_found found;
   wrong.factors = (dm_row_factors){.alpha = {integer ? 4.0 : w.product.alpha[0] * (1.0 + error)},
                                    .accumulate = w.problem.compute.roundoff,
                                    .result = dm_dtype_roundoff(type_c),
                                    .depth = sqrt(K),
                                    .largest = dm_dtype_largest(type_c)};
-  ok(dm_backend_multiply_checked(gpu, &wrong, &found));
+  ok(dm_backend_multiply_verified(gpu, &wrong, &found));
   assert_true(found.rows.residual > 1.0);
   assert_true(found.rows.worst >= 0 && found.rows.worst < M);
   drop(gpu, &w);

@@ -80,8 +80,8 @@ static void multiply_all(dm_backend *gpu, const small_product *p) {
   move(gpu, p->c.device_all, p->c.host_all);
 }
 
-static dm_checked_found judged(dm_backend *gpu, const small_case *of, const small_product *p) {
-  dm_checked_found *found;
+static dm_verified_found judged(dm_backend *gpu, const small_case *of, const small_product *p) {
+  dm_verified_found *found;
   void *room, *turn;
   ok(dm_backend_alloc(gpu, DM_HOST, sizeof *found, (void **)&found));
   ok(dm_backend_alloc(gpu, DM_DEVICE,
@@ -108,7 +108,7 @@ static dm_checked_found judged(dm_backend *gpu, const small_case *of, const smal
       .judged = found};
   for (int again = 0; again < 2; again++) /* TURN is as it was */
     cuda_ok(dm_kernels_judge_entries(&work, p->a.device, p->b.device, p->c.device, p->entries, 7));
-  const dm_checked_found result = *found;
+  const dm_verified_found result = *found;
   dm_backend_release(gpu, DM_HOST, found);
   dm_backend_release(gpu, DM_DEVICE, room);
   dm_backend_release(gpu, DM_DEVICE, turn);
@@ -134,13 +134,13 @@ static void damage(dm_backend *gpu, const small_product *p, int64_t row, int64_t
 static void check_case(dm_backend *gpu, const small_case *of, uint64_t *state) {
   const small_product p = make(gpu, of, state);
   multiply_all(gpu, &p);
-  const dm_checked_found good = judged(gpu, of, &p);
+  const dm_verified_found good = judged(gpu, of, &p);
   if (!(good.rows.residual <= 1.0) || good.columns.strained || good.columns.left_out)
     say(of, &p, "a right product fails", good.rows.residual);
   assert_int_equal(good.rows.checked, p.entries * p.m);
   const int64_t row = draw(state, 0, p.entries * p.m - 1), col = draw(state, 0, p.n - 1);
   damage(gpu, &p, row, col);
-  const dm_checked_found bad = judged(gpu, of, &p);
+  const dm_verified_found bad = judged(gpu, of, &p);
   if (!(bad.rows.residual > 1.0)) say(of, &p, "a wrong element passes", bad.rows.residual);
   assert_int_equal(bad.rows.worst, row);
   free_pair(gpu, p.a), free_pair(gpu, p.b), free_pair(gpu, p.c);
@@ -160,7 +160,7 @@ TEST(test_left_out) {
   dm_fill(dm_view_sub(p.b.host, p.b.host.rows - 1, 0, 1, 1), &nan, 0, 0);
   move(*state, p.b.device_all, p.b.host_all);
   multiply_all(*state, &p);
-  const dm_checked_found found = judged(*state, &cases[0], &p);
+  const dm_verified_found found = judged(*state, &cases[0], &p);
   assert_int_equal(found.columns.left_out, 1);
   assert_true(found.columns.strained);
   assert_true(found.rows.residual <= 1.0);

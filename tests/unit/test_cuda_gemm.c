@@ -25,8 +25,8 @@ static void check_kernel(const char *name, bool tf32, int64_t tile) {
   static const dm_dtype dtypes[] = {DM_F64, DM_F32, DM_F16, DM_BF16, DM_C64, DM_C128, DM_I8};
   const dm_kernel kernel = {.name = name};
   for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
-    if (dm_backend_cuda.takes(name, dtypes[d],
-                              dm_compute_by(tf32 ? DM_TF32 : (dm_operand)dtypes[d]), NULL))
+    if (dm_backend_cuda.kernel_multiplies(
+            name, dtypes[d], dm_compute_by(tf32 ? DM_TF32 : (dm_operand)dtypes[d]), NULL))
       run_trials(&kernel, dtypes[d], tf32, tile, judge);
 }
 
@@ -108,7 +108,7 @@ TEST(test_scalars) {
         *p = (dm_whole_product){
             .c = c.device, .a = a.device, .b = b.device, .alpha = {-1.0, 2.0}, .beta = {3.0, 1.0}};
         dm_event done;
-        assert_true(dm_backend_suits(gpu, p));
+        assert_true(dm_backend_can_multiply(gpu, p));
         ok(dm_backend_multiply(gpu, p, NULL, &done));
         ok(dm_backend_wait(gpu, done));
         p->a = a.host, p->b = b.host, p->c = c.host;

@@ -48,8 +48,8 @@ static void check_split(const dm_residue_split *s, dm_view numbers) {
       for (int x = 0; x < count; x++) {
         int wanted[DM_RESIDUE_PLANES];
         for (int part = 0; part < parts; part++)
-          wanted[part] =
-              dm_whole_residue(&moduli, x, dm_whole_of(number[part], dm_power_of(exponent_for(r))));
+          wanted[part] = dm_long_integer_residue(
+              &moduli, x, dm_long_integer_of(number[part], dm_power_of(exponent_for(r))));
         if (parts == 2) wanted[2] = symmetric_residue(wanted[0] + wanted[1], dm_moduli_numbers[x]);
         for (int plane = 0; plane < planes; plane++) {
           const int found = got[((x * planes + plane) * to.plane_rows + place) * to.stride + h];

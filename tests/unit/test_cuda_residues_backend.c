@@ -110,10 +110,10 @@ static void run_product(const place *p, const dm_compute *row, int64_t strip, in
     const int64_t rows = dm_min(strip, p->sums.rows - i), k = p->a.cols;
     const dm_view c = dm_view_sub(first, i, 0, rows, first.cols);
     const dm_exponents at = {p->exponents.rows + i, p->exponents.cols};
-    ok(dm_backend_product(p->backend, c, p->plane, dm_view_sub(p->a, i, 0, rows, cut),
-                          dm_view_sub(p->b, 0, 0, cut, p->b.cols), false, at, &done));
-    ok(dm_backend_product(p->backend, c, p->plane, dm_view_sub(p->a, i, cut, rows, k - cut),
-                          dm_view_sub(p->b, cut, 0, k - cut, p->b.cols), true, at, &done));
+    ok(dm_backend_gemm_parts(p->backend, c, p->plane, dm_view_sub(p->a, i, 0, rows, cut),
+                             dm_view_sub(p->b, 0, 0, cut, p->b.cols), false, at, &done));
+    ok(dm_backend_gemm_parts(p->backend, c, p->plane, dm_view_sub(p->a, i, cut, rows, k - cut),
+                             dm_view_sub(p->b, cut, 0, k - cut, p->b.cols), true, at, &done));
     ok(dm_backend_finish(p->backend, dm_view_sub(p->sums, i, 0, rows, p->sums.cols), c, p->plane,
                          at, &done));
   }

@@ -108,9 +108,9 @@ static void check_deep(dm_backend *gpu, dm_dtype dtype) {
   *(float *)dm_view_at(a.host, 7, 3) = 1e-30f;
   *(float *)dm_view_at(b.host, k - 1, 60) = 1e30f;
   move(gpu, a.device_all, a.host_all), move(gpu, b.device_all, b.host_all);
-  ok(dm_backend_natively(gpu, &before));
+  ok(dm_backend_native_lines(gpu, &before));
   multiply(gpu, c.device, a.device, b.device, false);
-  ok(dm_backend_natively(gpu, &after));
+  ok(dm_backend_native_lines(gpu, &after));
   assert_int_equal(after - before, 2);
   void *got = fetched(gpu, c);
   split_check(dm_view_row_major(got, dtype, m, n), a.host, b.host, NULL, SPLIT_UNLIKE);

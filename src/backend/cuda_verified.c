@@ -10,8 +10,8 @@
 typedef struct cuda_checking {
   dm_cuda *gpu;
   const dm_whole_product *whole;
-  const dm_checked_ranks *ranks; /* NULL: one process */
-  const dm_checked_product *product;
+  const dm_verified_ranks *ranks; /* NULL: one process */
+  const dm_verified_product *product;
   dm_view sample; /* the rows of op(B) from which the weights follow */
   dm_judge_work work;
   double *col_squares, *t, *y; /* sums over the ranks: n; k numbers of the wide type, then k sizes;
@@ -29,7 +29,7 @@ typedef struct cuda_checking {
  * the counter of blocks, which is 0 between launches. */
 static dm_status need_judged(dm_cuda *gpu) {
   if (!gpu->judged)
-    DM_TRY(dm_cuda_alloc(&gpu->base, DM_HOST, sizeof(dm_checked_found), (void **)&gpu->judged));
+    DM_TRY(dm_cuda_alloc(&gpu->base, DM_HOST, sizeof(dm_verified_found), (void **)&gpu->judged));
   if (gpu->turn) return DM_OK;
   DM_TRY(dm_cuda_alloc(&gpu->base, DM_DEVICE, sizeof *gpu->turn, (void **)&gpu->turn));
   DM_CUDA(gpu, cudaMemset(gpu->turn, 0, sizeof *gpu->turn));
@@ -246,7 +246,7 @@ static dm_status add_part_of_b(cuda_checking *c) {
 /* The same of A t, of which this rank compares the rows that it has of C. */
 static dm_status add_part_of_a(cuda_checking *c) {
   dm_judge_work *k = &c->work;
-  const dm_checked_ranks *ranks = c->ranks;
+  const dm_verified_ranks *ranks = c->ranks;
   const int64_t numbers = k->width * ranks->rows;
   DM_TRY(sum_vector(c, probe_a(c), c->y, k->exact ? numbers : numbers + ranks->rows));
   k->a = (dm_part_sums){
@@ -301,7 +301,7 @@ static dm_status cuda_multiply(cuda_checking *c) {
   return DM_OK;
 }
 
-static dm_status cuda_fetch(const cuda_checking *c, dm_checked_found *found) {
+static dm_status cuda_fetch(const cuda_checking *c, dm_verified_found *found) {
   DM_CUDA(c->gpu, cudaStreamSynchronize(c->work.stream));
   *found = *c->gpu->judged;
   return DM_OK;
@@ -325,7 +325,7 @@ static bool cuda_has_small_entries(const cuda_checking *c) {
 
 /* Multiplies, and verifies each entry by itself. *SETTLED: that tells all; else columns have NaN or
  * numbers whose squares overflow or vanish, which the other way counts. */
-static dm_status cuda_multiply_small(cuda_checking *c, dm_checked_found *found, bool *settled) {
+static dm_status cuda_multiply_small(cuda_checking *c, dm_verified_found *found, bool *settled) {
   dm_cuda *gpu = c->gpu;
   const dm_whole_product *whole = c->whole;
   dm_judge_work *k = &c->work;
@@ -371,8 +371,8 @@ static void cuda_choose_order(cuda_checking *c) {
   c->most = c->ranks ? 4 * processors : c->few;
 }
 
-dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product *product,
-                                   dm_checked_found *found) {
+dm_status dm_cuda_multiply_verified(dm_backend *backend, const dm_verified_product *product,
+                                    dm_verified_found *found) {
   dm_cuda *gpu = dm_cuda_of(backend);
   const dm_whole_product *whole = &product->whole;
   const dm_dtype type = whole->a.dtype;
@@ -395,7 +395,7 @@ dm_status dm_cuda_multiply_checked(dm_backend *backend, const dm_checked_product
                               .seed = product->seed,
                               .step = step,
                               .factors = product->factors}};
-  dm_checked_product again = *product;
+  dm_verified_product again = *product;
   bool settled = false;
   dm_status status = dm_cuda_enter(gpu);
   if (!status) status = need_judged(gpu);

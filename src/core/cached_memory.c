@@ -1,4 +1,4 @@
-#include "core/kept_memory.h"
+#include "core/cached_memory.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,21 +10,21 @@
 #include "core/checked.h"
 
 enum {
-  KEPT_MEMORY_LEAST = 4 << 20, /* bytes; of less than that malloc keeps enough */
-  KEPT_MEMORY_SPARE = 8        /* a block may have this part more than is needed */
+  CACHED_MEMORY_LEAST = 4 << 20, /* bytes; of less than that malloc keeps enough */
+  CACHED_MEMORY_SPARE = 8        /* a block may have this part more than is needed */
 };
 
-void *dm_kept_take(dm_kept_memory *kept, int64_t bytes) {
+void *dm_cached_take(dm_cached_memory *cached, int64_t bytes) {
   int best = -1;
-  for (int i = 0; i < DM_KEPT; i++) {
-    const int64_t there = kept->block[i].bytes;
-    if (kept->block[i].memory && there >= bytes && there - bytes <= bytes / KEPT_MEMORY_SPARE &&
-        (best < 0 || there < kept->block[best].bytes))
+  for (int i = 0; i < DM_CACHED; i++) {
+    const int64_t there = cached->block[i].bytes;
+    if (cached->block[i].memory && there >= bytes && there - bytes <= bytes / CACHED_MEMORY_SPARE &&
+        (best < 0 || there < cached->block[best].bytes))
       best = i;
   }
   if (best < 0) return NULL;
-  void *memory = kept->block[best].memory;
-  kept->block[best].memory = NULL;
+  void *memory = cached->block[best].memory;
+  cached->block[best].memory = NULL;
   return memory;
 }
 
@@ -35,23 +35,23 @@ static bool is_limited(void) {
          space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
 }
 
-void dm_kept_give(dm_kept_memory *kept, void *memory, int64_t bytes) {
+void dm_cached_give(dm_cached_memory *cached, void *memory, int64_t bytes) {
   /* Only whole pages of it: others may have the rest of the last one, where pages are larger. */
   const int64_t page = sysconf(_SC_PAGESIZE);
   const size_t size = (size_t)(dm_round_up(bytes, DM_ALIGNMENT) / page * page);
-  for (int i = 0; i < DM_KEPT && bytes >= KEPT_MEMORY_LEAST && !is_limited(); i++) {
-    if (kept->block[i].memory) continue;
+  for (int i = 0; i < DM_CACHED && bytes >= CACHED_MEMORY_LEAST && !is_limited(); i++) {
+    if (cached->block[i].memory) continue;
     if (madvise(memory, size, MADV_FREE) != 0) break;
-    kept->block[i].memory = memory;
-    kept->block[i].bytes = bytes;
+    cached->block[i].memory = memory;
+    cached->block[i].bytes = bytes;
     return;
   }
   free(memory);
 }
 
-void dm_kept_drop(dm_kept_memory *kept) {
-  for (int i = 0; i < DM_KEPT; i++) free(kept->block[i].memory);
-  *kept = (dm_kept_memory){0};
+void dm_cached_drop(dm_cached_memory *cached) {
+  for (int i = 0; i < DM_CACHED; i++) free(cached->block[i].memory);
+  *cached = (dm_cached_memory){0};
 }
 
 static int64_t resident(char *memory, int64_t bytes) {
@@ -66,9 +66,9 @@ static int64_t resident(char *memory, int64_t bytes) {
   return pages * page;
 }
 
-int64_t dm_kept_bytes(const dm_kept_memory *kept) {
+int64_t dm_cached_bytes(const dm_cached_memory *cached) {
   int64_t bytes = 0;
-  for (int i = 0; i < DM_KEPT; i++)
-    if (kept->block[i].memory) bytes += resident(kept->block[i].memory, kept->block[i].bytes);
+  for (int i = 0; i < DM_CACHED; i++)
+    if (cached->block[i].memory) bytes += resident(cached->block[i].memory, cached->block[i].bytes);
   return bytes;
 }
