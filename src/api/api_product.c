@@ -145,7 +145,7 @@ static bool is_seen(const dm_api_product *p, const damier_matrix *m) {
          (seen_of(m).base && (run->ranks == 1 || dm_comm_is_one_process(run->world)));
 }
 
-/* Types that only exact products of integers have, which are not WHOLE. */
+/* Types that only exact products of integers have, which are not INTEGRAL. */
 static dm_status check_types(const dm_api_product *p, bool integral) {
   const damier_matrix *const all[3] = {p->a, p->b, p->files.has_c ? &p->old : NULL};
   static const char *const names[3] = {"A", "B", "the old C"};
