@@ -67,11 +67,13 @@ typedef struct dm_verdict {
   bool strained; /* squares overflowed or vanished: scaling by powers of two allows a full check */
   double norm;   /* norm of C: sqrt(sum |C(i,j)|^2) */
   dm_row_bias bias;
-  double unbiased;  /* largest mean signed residual of a C whose sums are not cut off */
-  bool doubted;     /* rows were above the bound, and are right (product/verify_doubts.c) */
-  int64_t repaired; /* wrong tiles that were computed again */
-  bool drawn;       /* C was compared with a random vector, ... */
-  uint64_t seed;    /* ... which has this seed */
+  double unbiased;     /* largest mean signed residual of a C whose sums are not cut off */
+  bool suspect;        /* a row is within its bound, but its residual stands out, ... */
+  int64_t suspect_row; /* ... this one: dm_verify_doubts looks at it */
+  bool doubted;        /* rows were above the bound, and are right (product/verify_doubts.c) */
+  int64_t repaired;    /* wrong tiles that were computed again */
+  bool drawn;          /* C was compared with a random vector, ... */
+  uint64_t seed;       /* ... which has this seed */
 } dm_verdict;
 
 /* FROM_GPU: products may come from a GPU, whose sums have errors that do not cancel. ROOM: rows of

@@ -107,13 +107,6 @@ static roundoffs roundoffs_of(const dm_freivalds *check) {
   return u;
 }
 
-/* One row of the wide vectors, as a complex number. */
-static void freivalds_load(const dm_freivalds *check, const double *vector, int64_t row,
-                           double out[2]) {
-  out[0] = vector[row * check->parts];
-  out[1] = check->parts == 2 ? vector[row * 2 + 1] : 0.0;
-}
-
 static void freivalds_compare_exactly(const dm_freivalds *check, const dm_row_totals *rows,
                                       dm_verdict *verdict) {
   const uint64_t *y = (const uint64_t *)rows->y, *z = (const uint64_t *)rows->z,
@@ -130,24 +123,19 @@ static void freivalds_compare_exactly(const dm_freivalds *check, const dm_row_to
   }
 }
 
-static dm_row_sums freivalds_sums_of(const dm_freivalds *check, const dm_row_totals *rows,
-                                     int64_t i) {
-  dm_row_sums s = {.a_squares = rows->a_squares[i], .z_squares = rows->z_squares[i]};
-  freivalds_load(check, rows->y, i, s.y);
-  if (check->conjugate_a) s.y[1] = -s.y[1];
-  freivalds_load(check, rows->z, i, s.z);
-  if (!check->problem.reads_c) return s;
-  freivalds_load(check, rows->z0, i, s.z0);
-  s.z0_squares = rows->z0_squares[i];
-  return s;
-}
+/* What is known of the rows of a thread's turn. */
+typedef struct found_turn {
+  dm_verdict verdict;
+  dm_residual_sizes sizes;
+} found_turn;
 
-/* Rows that are compared together, and what is known of them. */
+/* Rows that are compared together. */
 typedef struct comparing {
   const dm_freivalds *check;
   const roundoffs *u;
   const dm_row_totals *rows;
-  dm_verdict *found; /* of each turn */
+  int64_t uncounted;
+  found_turn *found; /* of each turn */
 } comparing;
 
 enum { FREIVALDS_TURN = 1 << 14 /* rows of a thread's turn */ };
@@ -166,10 +154,12 @@ static bool is_ordinary(const comparing *c, const dm_row_sums *s, const dm_verdi
 }
 
 /* Compares row ROW of the group whose sums start at FIRST; false: left out. */
-static bool compare_row(const comparing *c, int64_t first, int64_t row, dm_verdict *verdict) {
+static bool compare_row(const comparing *c, int64_t first, int64_t row, found_turn *found_so_far) {
+  dm_verdict *verdict = &found_so_far->verdict;
   const dm_freivalds *check = c->check;
-  const dm_row_sums sums = freivalds_sums_of(check, c->rows, first + row);
+  const dm_row_sums sums = dm_freivalds_sums_of(check, c->rows, first + row);
   dm_row_bias_add(&verdict->bias, &c->u->factors, &sums);
+  if ((row & c->uncounted) == 0) dm_freivalds_count(&found_so_far->sizes, &c->u->factors, &sums);
   if (is_ordinary(c, &sums, verdict)) return true;
   const int64_t exponent = check->row_exponents ? -check->row_exponents[row] : 0;
   const dm_row_found found =
@@ -189,14 +179,14 @@ static bool compare_row(const comparing *c, int64_t first, int64_t row, dm_verdi
 static dm_status compare_turn(void *context, int64_t turn) {
   const comparing *c = context;
   const dm_freivalds *check = c->check;
-  dm_verdict *found = &c->found[turn];
+  dm_verdict *found = &c->found[turn].verdict;
   *found = (dm_verdict){.worst_row = -1};
   for (int64_t i = turn * FREIVALDS_TURN; i < dm_min(check->problem.m, (turn + 1) * FREIVALDS_TURN);
        i++) {
     const bool is_nan = dm_freivalds_expects(check->nan_rows, check->rows.begin + i);
     bool whole = !is_nan;
     for (int g = 0; g < check->groups && !is_nan; g++)
-      whole &= compare_row(c, g * check->problem.m, i, found);
+      whole &= compare_row(c, g * check->problem.m, i, &c->found[turn]);
     found->rows_checked += whole;
     found->rows_left_out += !whole;
   }
@@ -228,12 +218,17 @@ static dm_status freivalds_compare_rows(const dm_freivalds *check, const dm_row_
   const roundoffs u = roundoffs_of(check);
   verdict->unbiased = dm_freivalds_unbiased(&u.factors);
   const int64_t turns = dm_ceil_div(check->problem.m, FREIVALDS_TURN);
-  DM_FREED dm_verdict *found = NULL;
+  DM_FREED found_turn *found = NULL;
+  dm_residual_sizes sizes = {0};
   DM_TRY(dm_buffer_table(dm_max(1, turns), &found));
-  comparing c = {check, &u, rows, found};
+  comparing c = {check, &u, rows, dm_freivalds_uncounted(check->problem.m), found};
   DM_TRY(dm_fork_each(turns, turns > 1 ? 0 : 1, compare_turn, &c));
-  for (int64_t t = 0; t < turns; t++) join_verdicts(verdict, &found[t]);
+  for (int64_t t = 0; t < turns; t++) {
+    join_verdicts(verdict, &found[t].verdict);
+    dm_freivalds_join_sizes(&sizes, &found[t].sizes);
+  }
   verdict->pass = verdict->residual <= 1.0;
+  dm_freivalds_suspect(check, &u.factors, rows, &sizes, verdict);
   return DM_OK;
 }
 
@@ -294,5 +289,6 @@ dm_status dm_freivalds_judge(dm_freivalds *check, const dm_comm *comm, dm_verdic
   verdict->drawn = true;
   verdict->seed = check->seed;
   if (verdict->worst_row >= 0) verdict->worst_row += check->rows.begin;
+  verdict->suspect_row += check->rows.begin;
   return DM_OK;
 }

@@ -67,6 +67,8 @@ static dm_status freivalds_before(void *context, int thread, int64_t entry,
 void dm_verdict_join(dm_verdict *all, const dm_verdict *one, int64_t first_row) {
   const bool worse = one->worst_row >= 0 && (all->worst_row < 0 || one->residual > all->residual);
   if (worse) all->worst_row = first_row + one->worst_row;
+  if (one->suspect && !all->suspect) all->suspect_row = first_row + one->suspect_row;
+  all->suspect |= one->suspect;
   all->pass &= one->pass;
   all->strained |= one->strained;
   all->doubted |= one->doubted;
@@ -100,6 +102,7 @@ static dm_status after(void *context, int thread, int64_t entry, const dm_whole_
     return DM_OK;
   }
   own->verdict = found;
+  own->verdict.suspect_row += row;
   if (found.worst_row >= 0) own->verdict.worst_row += row;
   return DM_OK;
 }

@@ -2,7 +2,10 @@
 #ifndef DM_CHECK_FREIVALDS_IMPL_H
 #define DM_CHECK_FREIVALDS_IMPL_H
 
+#include <string.h>
+
 #include "check/freivalds.h"
+#include "core/checked.h"
 #include "core/row_bound.h"
 
 /* Vectors of the wide type (see dm_backend_probe) hold PARTS doubles per element; integer
@@ -76,6 +79,71 @@ dm_status dm_freivalds_draw(dm_freivalds *check, const dm_comm *comm);
 
 /* (freivalds_bound.c) */
 dm_row_factors dm_freivalds_factors(const dm_freivalds *check);
+
+/* One row of the wide vectors, as a complex number. */
+static inline void dm_freivalds_load(const dm_freivalds *check, const double *vector, int64_t row,
+                                     double out[2]) {
+  out[0] = vector[row * check->parts];
+  out[1] = check->parts == 2 ? vector[row * 2 + 1] : 0.0;
+}
+
+/* The sums of row I among those of all groups. */
+static inline dm_row_sums dm_freivalds_sums_of(const dm_freivalds *check, const dm_row_totals *rows,
+                                               int64_t i) {
+  dm_row_sums s = {.a_squares = rows->a_squares[i], .z_squares = rows->z_squares[i]};
+  dm_freivalds_load(check, rows->y, i, s.y);
+  if (check->conjugate_a) s.y[1] = -s.y[1];
+  dm_freivalds_load(check, rows->z, i, s.z);
+  if (!check->problem.reads_c) return s;
+  dm_freivalds_load(check, rows->z0, i, s.z0);
+  s.z0_squares = rows->z0_squares[i];
+  return s;
+}
+
+/* ---- rows that stand out (freivalds_suspects.c) ---- */
+
+/* How many rows of those that are counted have a residual whose square is about
+ * 2^(i - DM_RESIDUAL_SIZES) of that of their scale. */
+enum { DM_RESIDUAL_SIZES = 128 };
+typedef struct dm_residual_sizes {
+  int32_t rows[DM_RESIDUAL_SIZES];
+} dm_residual_sizes;
+
+/* Rows are counted whose number has none of these bits: some thousands. */
+static inline int64_t dm_freivalds_uncounted(int64_t rows) {
+  int64_t bits = 0;
+  while (rows / (bits + 1) > 2048) bits = 2 * bits + 1;
+  return bits;
+}
+
+/* The square of the scale of |C w|: the product's part, and the old C's. */
+static inline double dm_freivalds_squared_scale(const dm_row_factors *f, const dm_row_sums *s) {
+  const double alpha = dm_row_modulus(f->alpha), beta = dm_row_modulus(f->beta);
+  return alpha * alpha * f->depth * f->depth * s->a_squares + beta * beta * s->z0_squares;
+}
+
+/* The exponent of X > 0, which is normal, but for a constant. */
+static inline int64_t dm_freivalds_exponent(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return (int64_t)(bits >> 52);
+}
+
+/* By exponents, as there are many rows. */
+static inline void dm_freivalds_count(dm_residual_sizes *sizes, const dm_row_factors *f,
+                                      const dm_row_sums *s) {
+  const double r = dm_row_residual(f, s), scale = dm_freivalds_squared_scale(f, s);
+  if (!(r > 1e-120 && r < 1e120 && scale > DM_LEAST_SQUARES && isfinite(scale))) return;
+  const int64_t size = dm_freivalds_exponent(r * r) - dm_freivalds_exponent(scale);
+  sizes->rows[dm_max(0, dm_min(DM_RESIDUAL_SIZES - 1, DM_RESIDUAL_SIZES + size))]++;
+}
+
+void dm_freivalds_join_sizes(dm_residual_sizes *sizes, const dm_residual_sizes *more);
+
+/* Marks rows within their bounds that stand out, and sets VERDICT's suspect row. */
+void dm_freivalds_suspect(const dm_freivalds *check, const dm_row_factors *f,
+                          const dm_row_totals *rows, const dm_residual_sizes *sizes,
+                          dm_verdict *verdict);
 
 /* See dm_verdict. */
 double dm_freivalds_unbiased(const dm_row_factors *factors);

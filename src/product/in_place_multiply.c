@@ -316,6 +316,19 @@ static dm_status judge_doubts(const in_place_product *p) {
                               &p->outcome->verdict);
 }
 
+/* The row that stands out. */
+static dm_status in_place_judge_suspect(const in_place_product *p) {
+  dm_distributed matrix[3];
+  const dm_verify verify = in_place_describe(p, 0, matrix);
+  return dm_verify_suspect(p->run, &verify, &p->outcome->problem, &p->outcome->verdict);
+}
+
+/* With beta the old C was replaced. */
+static bool is_suspect(const in_place_product *p) {
+  const dm_verdict *v = &p->outcome->verdict;
+  return v->pass && v->suspect && !p->outcome->problem.reads_c && p->whole.entries <= 1;
+}
+
 /* On CPUs; with beta the old C was replaced. */
 static bool may_be_right(const in_place_product *p) {
   const dm_verdict *v = &p->outcome->verdict;
@@ -327,6 +340,7 @@ static dm_status multiply_once(dm_in_place *cached, in_place_product *p, int dra
   const dm_verdict *verdict = &p->outcome->verdict;
   DM_TRY(multiply_and_judge(cached, p, draw));
   if (may_be_right(p)) DM_TRY(judge_doubts(p));
+  if (is_suspect(p)) DM_TRY(in_place_judge_suspect(p));
   if (!verdict->pass || !verdict->strained || dm_in_place_has_nan(p)) return DM_OK;
   return judge_again(p, draw, NULL);
 }

@@ -255,6 +255,16 @@ static dm_status judge_find(dm_job *j, dm_verdict *verdict) {
   return judge_may_reread(j) ? judge_panels(j, verdict) : judge_sums(j, verdict);
 }
 
+/* A row that stands out is multiplied again. */
+static dm_status judge_suspect(dm_job *j, dm_verdict *verdict) {
+  const dm_problem *p = &j->setup.plan.problem;
+  dm_verify verify;
+  if (!verdict->pass || !verdict->suspect || !judge_may_reread(j) || dm_problem_entries(p) > 1)
+    return DM_OK;
+  DM_TRY(judge_sources(j, &verify));
+  return dm_verify_suspect(j->run, &verify, p, verdict);
+}
+
 /* ---- what follows ---- */
 
 /* Keeps the wrong result for inspection, under its .part name. */
@@ -293,6 +303,7 @@ static dm_status judge_repair_memory(dm_job *j) {
 
 dm_status dm_judge(dm_job *j) {
   DM_TRY(judge_find(j, &j->verdict));
+  DM_TRY(judge_suspect(j, &j->verdict));
   DM_TRY(dm_judge_range(j, &j->verdict));
   j->verdict.repaired = j->repair->tiles;
   if (j->verdict.pass) return DM_OK;

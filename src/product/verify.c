@@ -73,7 +73,8 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_prob
   if (!v->wrong) marking.wrong = wrong;
   dm_status status = check_all_rows(run, v, p, check, most, verdict);
   dm_freivalds_free(check);
-  if (!status && !verdict->pass) status = dm_verify_doubts(run, v, p, v->wrong, verdict);
+  if (!status && (!verdict->pass || verdict->suspect))
+    status = dm_verify_doubts(run, v, p, v->wrong, verdict);
   DM_TRY(status);
   if (!verdict->strained) return dm_verify_nan(run, v, p, verdict);
   return dm_verify_each_entry(run, v, p, dm_verify_scaled, verdict);

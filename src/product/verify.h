@@ -57,9 +57,14 @@ void dm_verify_join_rows(dm_verdict *verdict, const dm_verdict *found);
 
 /* Collective: VERDICT failed, with bounds for rounding errors as they are in nearly all products,
  * in the rows marked in WRONG; it passes if more exact ones, for the worst of these rows, show that
- * C is right. (verify_doubts.c) */
+ * C is right. Or a row is suspect; it fails if these show that this row is wrong.
+ * (verify_doubts.c) */
 dm_status dm_verify_doubts(dm_run *run, const dm_verify *verify, const dm_problem *problem,
                            uint8_t *wrong, dm_verdict *verdict);
+
+/* The same of a VERDICT that passed, without marks. */
+dm_status dm_verify_suspect(dm_run *run, const dm_verify *verify, const dm_problem *problem,
+                            dm_verdict *verdict);
 
 /* ---- passing a matrix, in a file or in memory, once, in runs of rows (verify_stream.c); private
  * to verify ---- */

@@ -1,5 +1,6 @@
 /* Rows of C above the bound that are right all the same: where columns and terms are alike,
- * rounding errors are, too, and add up. Some of these rows, the worst one among them, are
+ * rounding errors are, too, and add up. And a row within its bound that may be wrong all the same:
+ * its residual stands out. Some of the former, the worst one among them, or the latter are
  * multiplied again: exactly, and as BLAS libraries do, in one chain and in blocks of k, which shows
  * how large the rounding errors of these numbers are. */
 #include <math.h>
@@ -13,25 +14,42 @@
 enum {
   VERIFY_MOST_ROWS = 8,
   ELEMENTS = 1 << 20, /* of all rows that are multiplied again; at least one is */
-  VERIFY_BLOCK = 256, /* of k */
+  VERIFY_BLOCK = 512, /* of k: kernels add no more terms in one chain */
+  SOME_LINES = 16,    /* of C: with fewer they may */
   FEW_LINES = 4,      /* of C: kernels for vectors add lanes, whose sums may be larger than all of
                        * the partial ones here */
 };
 
-/* What rounding may do: times the errors of the products above; and, if those of a block are all
- * alike, the root of its length times what they are if they are random. */
-static const double most_of_seen = 8.0, most_of_random = 16.0;
+/* What rounding may do: times the errors of the products above; and times what random errors add up
+ * to. Errors of terms of few values may be all alike, and then grow by the root of a block's length
+ * more. */
+static const double most_of_seen = 8.0, most_of_random = 3.0, most_of_alike = 24.0;
+static const double most_on_gpu = 16.0; /* of random ones */
 
 /* The real or imaginary part of an element of A B; of complex numbers one for each part of A, since
  * kernels sum these apart. */
+enum { RECENT = 4, VERIFY_SAMPLE = 64 /* of the terms of a block */ };
 typedef struct part_sum {
   long double exact;
   double chain, block, blocks; /* as rounded: all; those of the present block, and of the others */
-  double most, squares, size;  /* largest partial sum; sum of its squares; |A||B| */
+  double most, squares;        /* largest partial sum of the block, or of all; sum of its squares */
+  double size;                 /* |A||B| */
+  double recent[RECENT];       /* terms, of SAMPLED, of which so many are FAMILIAR */
+  int64_t sampled, familiar;
 } part_sum;
 
 /* The same of all ranks together, one vector each. */
-enum { HIGH, LOW, VERIFY_CHAIN, VERIFY_BLOCKS, VERIFY_SQUARES, VERIFY_SIZE, VERIFY_VECTORS };
+enum {
+  HIGH,
+  LOW,
+  VERIFY_CHAIN,
+  VERIFY_BLOCKS,
+  VERIFY_SQUARES,
+  VERIFY_SIZE,
+  VERIFY_SAMPLED,
+  VERIFY_FAMILIAR,
+  VERIFY_VECTORS
+};
 
 typedef struct doubts {
   dm_run *run;
@@ -39,6 +57,8 @@ typedef struct doubts {
   const dm_problem *p;
   int parts;
   bool narrow;                                   /* sums are f32 */
+  bool samples;                                  /* the present terms */
+  bool one_chain;                                /* kernels may add all terms in one chain */
   int64_t rows[VERIFY_MOST_ROWS], count, length; /* LENGTH: of SUMS */
   double *a, *c, *old, *b_squares;
   part_sum *sums;
@@ -69,45 +89,65 @@ static dm_status doubts_read_rows(doubts *d, int matrix, int64_t cols, double *r
   return dm_comm_sum_f64(d->run->world, rows, d->count * cols * d->parts);
 }
 
-static void add_term(part_sum *s, long double a, long double b, bool narrow) {
+/* Looks whether TERM is one of the last ones. */
+static void sample_term(part_sum *s, double term) {
+  bool is = false;
+  if (term == 0.0) return;
+  for (int i = 0; i < RECENT; i++) is |= s->recent[i] == term;
+  if (!is) s->recent[(s->sampled - s->familiar) % RECENT] = term;
+  s->sampled++;
+  s->familiar += is;
+}
+
+/* X as it is rounded to the type of the sums. Through memory: GCC 12 at -O2 leaves out two
+ * roundings to float that stand beside each other (findings/gcc_two_roundings.sh). */
+static double rounded_sum(const doubts *d, double x) {
+  const volatile float narrow = (float)x;
+  return d->narrow ? (double)narrow : x;
+}
+
+static void add_term(const doubts *d, part_sum *s, long double a, long double b) {
   const long double term = a * b;
-  const double of_chain = (double)(s->chain + term), of_block = (double)(s->block + term);
   s->exact += term;
-  s->chain = narrow ? (double)(float)of_chain : of_chain;
-  s->block = narrow ? (double)(float)of_block : of_block;
-  s->most = fmax(s->most, fabs(s->chain));
-  s->squares += s->most * s->most;
+  s->chain = rounded_sum(d, (double)(s->chain + term));
+  s->block = rounded_sum(d, (double)(s->block + term));
+  s->most = fmax(s->most, fabs(d->one_chain ? s->chain : s->block));
+  if (term != 0.0L) s->squares += s->most * s->most;
   s->size += fabs((double)term);
+  if (d->samples) sample_term(s, (double)term);
 }
 
 /* A(r,l) B(l,:), of which B has COLS. */
 static void add_terms(const doubts *d, const double *a, const double *b, int64_t cols,
                       part_sum *sums) {
   if (d->parts == 1) {
-    for (int64_t j = 0; j < cols; j++) add_term(&sums[j], a[0], b[j], d->narrow);
+    for (int64_t j = 0; j < cols; j++) add_term(d, &sums[j], a[0], b[j]);
     return;
   }
   for (int64_t j = 0; j < cols; j++) {
-    add_term(&sums[4 * j], a[0], b[2 * j], d->narrow);
-    add_term(&sums[4 * j + 1], -a[1], b[2 * j + 1], d->narrow);
-    add_term(&sums[4 * j + 2], a[0], b[2 * j + 1], d->narrow);
-    add_term(&sums[4 * j + 3], a[1], b[2 * j], d->narrow);
+    add_term(d, &sums[4 * j], a[0], b[2 * j]);
+    add_term(d, &sums[4 * j + 1], -a[1], b[2 * j + 1]);
+    add_term(d, &sums[4 * j + 2], a[0], b[2 * j + 1]);
+    add_term(d, &sums[4 * j + 3], a[1], b[2 * j]);
   }
 }
 
 static void end_block(const doubts *d, part_sum *s) {
-  s->blocks += s->block;
-  if (d->narrow) s->blocks = (float)s->blocks;
+  s->blocks = rounded_sum(d, s->blocks + s->block);
   s->block = 0.0;
+  if (d->one_chain) return;
+  s->squares += s->blocks * s->blocks;
+  s->most = 0.0;
 }
 
 /* Parts come in the order of rows. */
 static dm_status take_b(void *context, dm_view part, int64_t row, int64_t col) {
-  const doubts *d = context;
+  doubts *d = context;
   const int64_t k = d->p->k, n = d->p->n, parts = d->parts, each = parts * parts;
   for (int64_t l = 0; l < part.rows; l++) {
     const double *b = dm_view_at(part, l, 0);
     for (int64_t j = 0; j < part.cols * parts; j++) d->b_squares[col + j / parts] += b[j] * b[j];
+    d->samples = (row + l) % VERIFY_BLOCK < VERIFY_SAMPLE;
     for (int64_t r = 0; r < d->count; r++) {
       part_sum *sums = d->sums + (r * n + col) * each;
       for (int64_t j = 0; (row + l) % VERIFY_BLOCK == 0 && j < part.cols * each; j++)
@@ -125,17 +165,20 @@ static dm_status multiply_again(doubts *d) {
       d->run->world, dm_verify_stream(d->run, d->v, DM_B, dm_dtype_widest(d->p->work), take_b, d)));
   for (int64_t i = 0; i < length; i++) {
     const part_sum *s = &d->sums[i];
-    const double values[VERIFY_VECTORS] = {(double)s->exact, (double)(s->exact - (double)s->exact),
-                                           s->chain,         s->blocks + s->block,
-                                           s->squares,       s->size};
+    const double values[VERIFY_VECTORS] = {
+        (double)s->exact,   (double)(s->exact - (double)s->exact),
+        s->chain,           s->blocks + s->block,
+        s->squares,         s->size,
+        (double)s->sampled, (double)s->familiar};
     for (int x = 0; x < VERIFY_VECTORS; x++) d->all[x * length + i] = values[x];
   }
   DM_TRY(dm_comm_sum_f64(d->run->world, d->all, VERIFY_VECTORS * length));
   return dm_comm_sum_f64(d->run->world, d->b_squares, d->p->n);
 }
 
-/* The square of what rounding may do to sum I: on GPUs more, as in check/freivalds_bound.c. */
-static double allowed(const doubts *d, int64_t i) {
+/* The square of what rounding may do to sum I: on GPUs more, as in check/freivalds_bound.c. EXACT:
+ * no sum of its row was rounded. */
+static double allowed(const doubts *d, int64_t i, bool exact) {
   const double more = d->v->from_gpu ? 1.0 + sqrt((double)d->p->k) / 16.0 : 1.0;
   const double *const at = d->all + i, u = more * d->p->compute.roundoff;
   const int64_t of = d->length;
@@ -143,10 +186,28 @@ static double allowed(const doubts *d, int64_t i) {
     const double most = u * ((double)d->p->k + 4.0) * at[VERIFY_SIZE * of];
     return most * most;
   }
+  if (exact) return 0.0;
   const double chain = (at[VERIFY_CHAIN * of] - at[HIGH * of]) - at[LOW * of];
   const double blocks = (at[VERIFY_BLOCKS * of] - at[HIGH * of]) - at[LOW * of];
   const double most = more * most_of_seen, seen = most * most * (chain * chain + blocks * blocks);
-  return fmax(seen, most_of_random * most_of_random * u * u * at[VERIFY_SQUARES * of]);
+  const bool alike = 4.0 * at[VERIFY_FAMILIAR * of] > at[VERIFY_SAMPLED * of];
+  const double random = d->v->from_gpu ? most_on_gpu : most_of_random;
+  const double times = u * (alike ? most_of_alike : random);
+  return fmax(seen, times * times * at[VERIFY_SQUARES * of]);
+}
+
+/* Whether no sum of row R was rounded, of so many that this is no accident: of whole numbers, say.
+ */
+static bool is_exact(const doubts *d, int64_t r) {
+  const int64_t each = d->p->n * d->parts * d->parts;
+  bool exact = !d->one_chain && !d->v->from_gpu;
+  for (int64_t i = r * each; i < (r + 1) * each && exact; i++) {
+    const double *const at = d->all + i;
+    exact = at[VERIFY_CHAIN * d->length] == at[0] && at[VERIFY_BLOCKS * d->length] == at[0] &&
+            at[LOW * d->length] == 0.0 &&
+            4.0 * at[VERIFY_FAMILIAR * d->length] <= at[VERIFY_SAMPLED * d->length];
+  }
+  return exact;
 }
 
 /* The error of row R in units of its columns of B, over what rounding may do. */
@@ -154,6 +215,7 @@ static double ratio_of_row(const doubts *d, int64_t r) {
   const dm_problem *p = d->p;
   const double *alpha = d->v->equation.alpha, *beta = d->v->equation.beta;
   const int parts = d->parts;
+  const bool exact = is_exact(d, r);
   double error = 0.0, most = 0.0;
   for (int64_t j = 0; j < p->n; j++) {
     const int64_t at = (r * p->n + j) * parts, last = at + parts - 1;
@@ -164,7 +226,7 @@ static double ratio_of_row(const doubts *d, int64_t r) {
       if (d->old) old[x] = d->old[at + x];
       for (int64_t y = (at + x) * parts; y < (at + x + 1) * parts; y++) {
         z[x] += (long double)d->all[y] + d->all[LOW * d->length + y];
-        may += parts * allowed(d, y);
+        may += parts * allowed(d, y, exact);
       }
     }
     const long double re = alpha[0] * z[0] - alpha[1] * z[1] + (long double)beta[0] * old[0] -
@@ -182,15 +244,16 @@ static double ratio_of_row(const doubts *d, int64_t r) {
   return error == 0.0 ? 0.0 : sqrt(error / most);
 }
 
-/* The worst row and, evenly spread, others of those that are marked. */
-static void choose_rows(doubts *d, const uint8_t *wrong, int64_t worst) {
+/* The suspect row; or the worst row and, evenly spread, others of those that are marked. */
+static void choose_rows(doubts *d, const uint8_t *wrong, const dm_verdict *verdict) {
   const int64_t most = dm_max(1, dm_min(VERIFY_MOST_ROWS, ELEMENTS / dm_max(1, d->p->n)));
   int64_t marked = 0, seen = 0;
+  d->rows[d->count++] = verdict->pass ? verdict->suspect_row : verdict->worst_row;
   for (int64_t i = 0; i < d->p->m; i++) marked += wrong[i];
   const int64_t step = dm_max(1, dm_ceil_div(marked, most));
-  d->rows[d->count++] = worst;
-  for (int64_t i = 0; i < d->p->m; i++)
-    if (wrong[i] && seen++ % step == 0 && i != worst && d->count < most) d->rows[d->count++] = i;
+  for (int64_t i = 0; i < d->p->m && !verdict->pass; i++)
+    if (wrong[i] && seen++ % step == 0 && i != d->rows[0] && d->count < most)
+      d->rows[d->count++] = i;
   d->length = d->count * d->p->n * d->parts * d->parts;
 }
 
@@ -216,21 +279,46 @@ static dm_status doubts_read_all(doubts *d) {
   return multiply_again(d);
 }
 
+/* Whether rows that are multiplied again tell more than the bound did. */
+static bool may_differ(const dm_problem *p, const dm_verdict *verdict) {
+  const bool some = verdict->pass ? verdict->suspect
+                                  : verdict->worst_row >= 0 && verdict->residual <= (double)p->k;
+  return some && !verdict->exact && !verdict->strained && dm_compute_is_plain(&p->compute) &&
+         p->half == DM_BOTH_HALVES;
+}
+
+/* RATIO: the largest of the rows that were multiplied again. */
+static void settle_doubts(const dm_problem *p, double ratio, uint8_t *wrong, dm_verdict *verdict) {
+  const bool right = ratio <= 1.0;
+  if (verdict->pass && !right) { /* of a suspect row */
+    verdict->worst_row = verdict->suspect_row;
+    verdict->residual = ratio;
+    wrong[verdict->worst_row] = 1;
+  }
+  if (!verdict->pass && right) {
+    verdict->doubted = true;
+    verdict->residual = ratio;
+  }
+  verdict->pass = right;
+  if (right) memset(wrong, 0, (size_t)p->m);
+}
+
 dm_status dm_verify_doubts(dm_run *run, const dm_verify *v, const dm_problem *p, uint8_t *wrong,
                            dm_verdict *verdict) {
   doubts d = {.run = run,
               .v = v,
               .p = p,
               .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
-              .narrow = dm_dtype_real(p->accumulator) == DM_F32};
+              .narrow = dm_dtype_real(p->accumulator) == DM_F32,
+              .one_chain = v->from_gpu || dm_min(dm_problem_entry_rows(p), p->n) < SOME_LINES};
   double worst = 0.0;
   DM_TRY(dm_comm_broadcast(run->world, verdict, sizeof *verdict, 0));
   DM_TRY(dm_comm_broadcast(run->world, wrong, p->m, 0));
-  const bool may_be_right = !verdict->pass && !verdict->exact && !verdict->strained &&
-                            verdict->worst_row >= 0 && verdict->residual <= (double)p->k &&
-                            dm_compute_is_plain(&p->compute) && p->half == DM_BOTH_HALVES;
-  if (!may_be_right) return DM_OK;
-  choose_rows(&d, wrong, verdict->worst_row);
+  if (!may_differ(p, verdict)) return DM_OK;
+  if (verdict->pass && run->rank == 0)
+    dm_log_line(&run->log, DM_LOG_DETAIL, "row %lld of C stands out: it is multiplied again",
+                (long long)verdict->suspect_row);
+  choose_rows(&d, wrong, verdict);
   dm_status status = dm_comm_agree(run->world, open_doubts(&d));
   if (!status) status = doubts_read_all(&d);
   for (int64_t r = 0; r < d.count && !status; r++) {
@@ -238,9 +326,14 @@ dm_status dm_verify_doubts(dm_run *run, const dm_verify *v, const dm_problem *p,
     worst = ratio <= worst ? worst : ratio; /* NaN, too */
   }
   close_doubts(&d);
-  if (status || !(worst <= 1.0)) return status;
-  verdict->pass = verdict->doubted = true;
-  verdict->residual = worst;
-  memset(wrong, 0, (size_t)p->m);
-  return DM_OK;
+  if (!status) settle_doubts(p, worst, wrong, verdict);
+  verdict->suspect = false;
+  return status;
+}
+
+dm_status dm_verify_suspect(dm_run *run, const dm_verify *v, const dm_problem *p,
+                            dm_verdict *verdict) {
+  DM_FREED uint8_t *wrong = NULL;
+  DM_TRY(dm_comm_agree(run->world, dm_buffer_table(dm_max(1, p->m), &wrong)));
+  return dm_verify_doubts(run, v, p, wrong, verdict);
 }

@@ -231,8 +231,10 @@ dm_status known_product_judge(known_product *p, const void *c, dm_verdict *verdi
   DM_TRY(dm_freivalds_judge(p->check, p->run->world, verdict));
   /* What does not plainly pass as an entry is judged as above. */
   if (p->entry && !verdict->pass) verdict->pass = dm_entry_sums_judge(p->entry, view, 0);
-  if (verdict->pass || verdict->exact || !(verdict->residual <= (double)p->problem.k)) return DM_OK;
   p->matrix[DM_C].local = view;
+  if (verdict->pass && verdict->suspect)
+    return dm_verify_suspect(p->run, &p->verify, &p->problem, verdict);
+  if (verdict->pass || verdict->exact || !(verdict->residual <= (double)p->problem.k)) return DM_OK;
   return dm_verify_residual(p->run, &p->verify, &p->problem, verdict);
 }
 
