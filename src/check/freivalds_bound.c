@@ -159,7 +159,7 @@ static bool compare_row(const comparing *c, int64_t first, int64_t row, found_tu
   const dm_freivalds *check = c->check;
   const dm_row_sums sums = dm_freivalds_sums_of(check, c->rows, first + row);
   dm_row_bias_add(&verdict->bias, &c->u->factors, &sums);
-  if ((row & c->uncounted) == 0) dm_freivalds_count(&found_so_far->sizes, &c->u->factors, &sums);
+  dm_freivalds_count(&found_so_far->sizes, &c->u->factors, &sums, row, (row & c->uncounted) == 0);
   if (is_ordinary(c, &sums, verdict)) return true;
   const int64_t exponent = check->row_exponents ? -check->row_exponents[row] : 0;
   const dm_row_found found =

@@ -102,10 +102,20 @@ static inline dm_row_sums dm_freivalds_sums_of(const dm_freivalds *check, const 
 
 /* ---- rows that stand out (freivalds_suspects.c) ---- */
 
-/* How many rows of those that are counted have a residual whose square is about
- * 2^(i - DM_RESIDUAL_SIZES) of that of their scale. */
+/* Residuals are compared in units of C w and of what it is like if terms have random signs:
+ * rounding errors of all rows are similar then, also of those with a few large elements, as on the
+ * diagonal of a Gram matrix. */
+static inline double dm_freivalds_squared_unit(const dm_row_factors *f, const dm_row_sums *s) {
+  const double alpha = dm_row_modulus(f->alpha), beta = dm_row_modulus(f->beta);
+  return s->z_squares + alpha * alpha * s->a_squares + beta * beta * s->z0_squares;
+}
+
+/* What residuals of rows are like: the largest, squared and over its unit, with its row; and how
+ * many of those that are counted have about 2^(i - DM_RESIDUAL_SIZES). */
 enum { DM_RESIDUAL_SIZES = 128 };
 typedef struct dm_residual_sizes {
+  double largest;
+  int64_t row;
   int32_t rows[DM_RESIDUAL_SIZES];
 } dm_residual_sizes;
 
@@ -116,12 +126,6 @@ static inline int64_t dm_freivalds_uncounted(int64_t rows) {
   return bits;
 }
 
-/* The square of the scale of |C w|: the product's part, and the old C's. */
-static inline double dm_freivalds_squared_scale(const dm_row_factors *f, const dm_row_sums *s) {
-  const double alpha = dm_row_modulus(f->alpha), beta = dm_row_modulus(f->beta);
-  return alpha * alpha * f->depth * f->depth * s->a_squares + beta * beta * s->z0_squares;
-}
-
 /* The exponent of X > 0, which is normal, but for a constant. */
 static inline int64_t dm_freivalds_exponent(double x) {
   uint64_t bits;
@@ -129,12 +133,18 @@ static inline int64_t dm_freivalds_exponent(double x) {
   return (int64_t)(bits >> 52);
 }
 
-/* By exponents, as there are many rows. */
+/* Residuals of zero, or too large or small to tell, are left out. */
 static inline void dm_freivalds_count(dm_residual_sizes *sizes, const dm_row_factors *f,
-                                      const dm_row_sums *s) {
-  const double r = dm_row_residual(f, s), scale = dm_freivalds_squared_scale(f, s);
-  if (!(r > 1e-120 && r < 1e120 && scale > DM_LEAST_SQUARES && isfinite(scale))) return;
-  const int64_t size = dm_freivalds_exponent(r * r) - dm_freivalds_exponent(scale);
+                                      const dm_row_sums *s, int64_t row, bool counted) {
+  const double r = dm_row_residual(f, s), unit = dm_freivalds_squared_unit(f, s);
+  if (!(r > 1e-120 && r < 1e120 && unit > DM_LEAST_SQUARES && unit < 1.0 / DM_LEAST_SQUARES))
+    return;
+  if (r * r > sizes->largest * unit) {
+    sizes->largest = r * r / unit;
+    sizes->row = row;
+  }
+  if (!counted) return;
+  const int64_t size = dm_freivalds_exponent(r * r) - dm_freivalds_exponent(unit);
   sizes->rows[dm_max(0, dm_min(DM_RESIDUAL_SIZES - 1, DM_RESIDUAL_SIZES + size))]++;
 }
 

@@ -1,27 +1,22 @@
 /* Rows within their bounds that stand out. A bound that holds for all data is some ten times wider
  * than the errors of most; the residuals of all rows show how large these are here. */
 #include <math.h>
-#include <string.h>
 
 #include "check/freivalds_impl.h"
 #include "core/checked.h"
 
-/* The residual over its scale, squared; 0: it is zero, or too large or small to tell. */
-static double squared_relative(const dm_row_factors *f, const dm_row_sums *s) {
-  const double r = dm_row_residual(f, s), scale = dm_freivalds_squared_scale(f, s),
-               square = r * r / scale;
-  return r > 1e-120 && scale > DM_LEAST_SQUARES && isfinite(square) ? square : 0.0;
-}
-
 void dm_freivalds_join_sizes(dm_residual_sizes *sizes, const dm_residual_sizes *more) {
   for (int i = 0; i < DM_RESIDUAL_SIZES; i++) sizes->rows[i] += more->rows[i];
+  if (!(more->largest > sizes->largest)) return;
+  sizes->largest = more->largest;
+  sizes->row = more->row;
 }
 
 /* A residual is suspect above this part of its bound; or if it is so many roundings of its elements
  * and so many times what the largest of normal numbers is likely to be. */
 static const double suspect_part = 0.2, suspect_roundings = 3.5, suspect_times = 1.5;
 
-/* The residual over its scale above which a row stands out; infinite: of too few rows. It follows
+/* The residual over its unit above which a row stands out; infinite: of too few rows. It follows
  * from the median. */
 static double suspect_size(const dm_residual_sizes *sizes, int64_t rows) {
   enum { SUSPECT_LEAST_ROWS = 4 };
@@ -35,46 +30,43 @@ static double suspect_size(const dm_residual_sizes *sizes, int64_t rows) {
          exp2(0.5 * (i - 1 - DM_RESIDUAL_SIZES));
 }
 
-static bool stands_out(const dm_row_factors *f, const dm_row_sums *s, double least) {
-  const double rounding = fmax(f->accumulate, fmax(f->result, f->own));
-  return squared_relative(f, s) > least * least &&
-         dm_row_residual(f, s) > suspect_roundings * rounding * sqrt(s->z_squares);
+static double least_of_roundings(const dm_row_factors *f) {
+  return suspect_roundings * fmax(f->accumulate, fmax(f->result, f->own));
 }
 
-/* Marks rows that are right by their bound but stand out; the first of the most suspect ones
- * becomes VERDICT's. */
-static void find_suspects(const dm_freivalds *check, const dm_row_factors *f,
-                          const dm_row_totals *rows, double least, dm_verdict *verdict) {
-  double largest = 0.0;
+/* Marks rows whose residuals are LEAST times their unit, or more. */
+static void mark_suspects(const dm_freivalds *check, const dm_row_factors *f,
+                          const dm_row_totals *rows, double least) {
   for (int64_t i = 0; i < check->problem.m; i++) {
     if (dm_freivalds_expects(check->nan_rows, check->rows.begin + i)) continue;
     for (int g = 0; g < check->groups; g++) {
-      const dm_row_sums sums = dm_freivalds_sums_of(check, rows, g * check->problem.m + i);
-      const double square = squared_relative(f, &sums);
-      if (!stands_out(f, &sums, least)) continue;
-      if (check->marks) check->marks[i] = 1;
-      if (square > largest) verdict->suspect_row = i;
-      largest = fmax(largest, square);
+      const dm_row_sums s = dm_freivalds_sums_of(check, rows, g * check->problem.m + i);
+      const double r = dm_row_residual(f, &s);
+      if (r * r >= least * least * dm_freivalds_squared_unit(f, &s)) check->marks[i] = 1;
     }
   }
-  verdict->suspect = largest > 0.0;
 }
 
-/* Only of products that dm_verify_doubts can take again. */
+/* Only of products that dm_verify_doubts can take again, in a time that is short beside that of the
+ * product, or for anyone. Of symmetric products rows differ, by their diagonal, too often. */
 static bool may_be_suspect(const dm_freivalds *check, const dm_verdict *verdict) {
+  enum { SUSPECT_MANY_ROWS = 2000, SUSPECT_FEW_TERMS = 1 << 19 };
   const dm_problem *p = &check->problem;
+  const bool is_quick =
+      p->m >= SUSPECT_MANY_ROWS || (double)p->k * (double)p->n <= SUSPECT_FEW_TERMS;
   return verdict->pass && !verdict->strained && !check->row_exponents && !check->from_gpu &&
-         dm_compute_is_plain(&p->compute) && p->half == DM_BOTH_HALVES &&
-         dm_problem_entries(p) == 1;
+         dm_compute_is_plain(&p->compute) && p->symmetry == DM_NO_SYMMETRY &&
+         dm_problem_entries(p) == 1 && is_quick;
 }
 
 void dm_freivalds_suspect(const dm_freivalds *check, const dm_row_factors *f,
                           const dm_row_totals *rows, const dm_residual_sizes *sizes,
                           dm_verdict *verdict) {
-  const double least = suspect_size(sizes, check->groups * check->problem.m);
   if (!may_be_suspect(check, verdict)) return;
-  if (verdict->relative > least) find_suspects(check, f, rows, least, verdict);
-  if (verdict->suspect || !(verdict->residual > suspect_part)) return;
-  verdict->suspect = true;
-  verdict->suspect_row = verdict->worst_row;
+  const double least =
+      fmax(suspect_size(sizes, check->groups * check->problem.m), least_of_roundings(f));
+  const bool stands_out = sizes->largest > least * least;
+  verdict->suspect = stands_out || verdict->residual > suspect_part;
+  verdict->suspect_row = stands_out ? sizes->row : verdict->worst_row;
+  if (stands_out && check->marks) mark_suspects(check, f, rows, least);
 }
