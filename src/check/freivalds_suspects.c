@@ -48,7 +48,8 @@ static void mark_suspects(const dm_freivalds *check, const dm_row_factors *f,
 }
 
 /* Only of products that dm_verify_doubts can take again, in a time that is short beside that of the
- * product, or for anyone. Of symmetric products rows differ, by their diagonal, too often. */
+ * product, or for anyone. Of symmetric products rows differ, by their diagonal, too often;
+ * correlations are finished by more than one rounding. */
 static bool may_be_suspect(const dm_freivalds *check, const dm_verdict *verdict) {
   enum { SUSPECT_MANY_ROWS = 2000, SUSPECT_FEW_TERMS = 1 << 19 };
   const dm_problem *p = &check->problem;
@@ -56,7 +57,7 @@ static bool may_be_suspect(const dm_freivalds *check, const dm_verdict *verdict)
       p->m >= SUSPECT_MANY_ROWS || (double)p->k * (double)p->n <= SUSPECT_FEW_TERMS;
   return verdict->pass && !verdict->strained && !check->row_exponents && !check->from_gpu &&
          dm_compute_is_plain(&p->compute) && p->symmetry == DM_NO_SYMMETRY &&
-         dm_problem_entries(p) == 1 && is_quick;
+         p->correlates == 0.0 && dm_problem_entries(p) == 1 && is_quick;
 }
 
 void dm_freivalds_suspect(const dm_freivalds *check, const dm_row_factors *f,
@@ -66,7 +67,7 @@ void dm_freivalds_suspect(const dm_freivalds *check, const dm_row_factors *f,
   const double least =
       fmax(suspect_size(sizes, check->groups * check->problem.m), least_of_roundings(f));
   const bool stands_out = sizes->largest > least * least;
-  verdict->suspect = stands_out || verdict->residual > suspect_part;
+  verdict->suspect = stands_out || (verdict->worst_row >= 0 && verdict->residual > suspect_part);
   verdict->suspect_row = stands_out ? sizes->row : verdict->worst_row;
   if (stands_out && check->marks) mark_suspects(check, f, rows, least);
 }

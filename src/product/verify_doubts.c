@@ -24,7 +24,7 @@ enum {
  * to. Errors of terms of few values may be all alike, and then grow by the root of a block's length
  * more. */
 static const double most_of_seen = 8.0, most_of_random = 3.0, most_of_alike = 24.0;
-static const double most_on_gpu = 16.0; /* of random ones */
+static const double most_of_chain = 16.0; /* of random ones, where all terms may be in one chain */
 
 /* The real or imaginary part of an element of A B; of complex numbers one for each part of A, since
  * kernels sum these apart. */
@@ -191,7 +191,7 @@ static double allowed(const doubts *d, int64_t i, bool exact) {
   const double blocks = (at[VERIFY_BLOCKS * of] - at[HIGH * of]) - at[LOW * of];
   const double most = more * most_of_seen, seen = most * most * (chain * chain + blocks * blocks);
   const bool alike = 4.0 * at[VERIFY_FAMILIAR * of] > at[VERIFY_SAMPLED * of];
-  const double random = d->v->from_gpu ? most_on_gpu : most_of_random;
+  const double random = d->one_chain ? most_of_chain : most_of_random;
   const double times = u * (alike ? most_of_alike : random);
   return fmax(seen, times * times * at[VERIFY_SQUARES * of]);
 }
@@ -287,9 +287,21 @@ static bool may_differ(const dm_problem *p, const dm_verdict *verdict) {
          p->half == DM_BOTH_HALVES;
 }
 
-/* RATIO: the largest of the rows that were multiplied again. */
+/* Whether no square of the sums above overflows or vanishes. */
+static bool is_moderate(const doubts *d) {
+  bool is = true;
+  for (int64_t j = 0; j < d->p->n; j++)
+    is &= d->b_squares[j] == 0.0 || (d->b_squares[j] > 1e-150 && d->b_squares[j] < 1e150);
+  for (int64_t i = 0; i < d->length; i++) {
+    const double squares = d->all[VERIFY_SQUARES * d->length + i];
+    is &= squares == 0.0 || (squares > 1e-250 && squares < 1e250);
+  }
+  return is;
+}
+
+/* RATIO: the largest of the rows that were multiplied again; NaN: nothing is known. */
 static void settle_doubts(const dm_problem *p, double ratio, uint8_t *wrong, dm_verdict *verdict) {
-  const bool right = ratio <= 1.0;
+  const bool right = ratio <= 1.0 || (verdict->pass && isnan(ratio));
   if (verdict->pass && !right) { /* of a suspect row */
     verdict->worst_row = verdict->suspect_row;
     verdict->residual = ratio;
@@ -325,6 +337,7 @@ dm_status dm_verify_doubts(dm_run *run, const dm_verify *v, const dm_problem *p,
     const double ratio = ratio_of_row(&d, r);
     worst = ratio <= worst ? worst : ratio; /* NaN, too */
   }
+  if (!status && verdict->pass && !is_moderate(&d)) worst = NAN;
   close_doubts(&d);
   if (!status) settle_doubts(p, worst, wrong, verdict);
   verdict->suspect = false;
