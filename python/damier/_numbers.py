@@ -38,7 +38,7 @@ def name_of_whole(kind: str) -> str:
     ('u16', 'i8', 'bool')
     """
     found = np.dtype(kind)
-    return next((name for name, one in OF_FILES.items() if np.dtype(one) == found), None) or str(type_of(found))
+    return next((name for name, one in OF_FILES.items() if np.dtype(one) == found), "") or str(type_of(found))
 
 
 def is_whole_type(type_: str, alike: bool) -> bool:
