@@ -26,9 +26,10 @@ enum {
 static const double most_of_seen = 8.0, most_of_random = 3.0, most_of_alike = 24.0;
 static const double most_of_chain = 16.0; /* of random ones, where all terms may be in one chain */
 
+enum { RECENT = 4, VERIFY_SAMPLE = 64 /* of the terms of a block */ };
+
 /* The real or imaginary part of an element of A B; of complex numbers one for each part of A, since
  * kernels sum these apart. */
-enum { RECENT = 4, VERIFY_SAMPLE = 64 /* of the terms of a block */ };
 typedef struct part_sum {
   long double exact;
   double chain, block, blocks; /* as rounded: all; those of the present block, and of the others */
