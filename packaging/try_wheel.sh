@@ -28,7 +28,7 @@ start=$EPOCHREALTIME
 if [ -z "$cublas" ]; then
   "$scratch/v/bin/pip" install --quiet "$wheel"
 else
-  "$scratch/v/bin/pip" install --quiet "$wheel[cuda13]" "nvidia-cublas==$cublas"
+  "$scratch/v/bin/pip" install --quiet "${wheel}[cuda13]" "nvidia-cublas==$cublas"
   # The names that the library looks up, from its own text.
   "$scratch/v/bin/python" - <<'END'
 import ctypes, importlib.metadata, pathlib, re, damier, nvidia
