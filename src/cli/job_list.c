@@ -43,12 +43,12 @@ static dm_status job_list_add_word(dm_job_line *job, const char *word) {
   return DM_OK;
 }
 
-/* Moves the next word of *AT, without its quotes, to WORD; false: there is none. *OPEN: a quote is
- * not closed. */
+/* Moves the next word of *AT, without its quotes, to WORD; false: there is none, or a comment.
+ * *OPEN: a quote is not closed. */
 static bool job_list_word(const char **at, char *word, bool *open) {
   const char *from = *at + strspn(*at, " \t");
   char quote = '\0', *to = word;
-  if (!*from) return false;
+  if (!*from || *from == '#') return false;
   for (; *from && (quote || (*from != ' ' && *from != '\t')); from++) {
     if (!quote && (*from == '\'' || *from == '"'))
       quote = *from;
@@ -103,7 +103,7 @@ dm_status dm_job_list_read(const char *file, const char *of, dm_job_list *list) 
   ssize_t length;
   *list = (dm_job_list){.count = 0};
   DM_TRY(job_list_part(of, &part, &parts));
-  FILE *in = fopen(file, "re");
+  FILE *in = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
   if (!in) return dm_fail(DM_E_IO, "'%s' cannot be opened: %s", file, strerror(errno));
   dm_status status = DM_OK;
   while (!status && (length = getline(&text, &room, in)) >= 0) {
@@ -113,9 +113,11 @@ dm_status dm_job_list_read(const char *file, const char *of, dm_job_list *list) 
       break;
     }
     text[strcspn(text, "\r\n")] = '\0';
-    const char *start = text + strspn(text, " \t");
+    const char *start = text;
+    if (line == 1 && strncmp(text, "\xef\xbb\xbf", 3) == 0) start += 3; /* editors of Windows */
+    start += strspn(start, " \t");
     if (*start == '\0' || *start == '#' || jobs++ % parts != part) continue;
-    status = job_list_add(list, line, text);
+    status = job_list_add(list, line, start);
   }
   if (!status && ferror(in)) status = dm_fail(DM_E_IO, "'%s' cannot be read", file);
   free(text);

@@ -105,11 +105,15 @@ static dm_status print_version(const dm_call *call) {
   return status;
 }
 
-/* Handles options that print something instead of working; *answered if there was one. */
+/* Whether there are options that print something instead of working. */
+static bool program_is_asked(const dm_command_asked *asked) {
+  return asked->help || asked->help_all || asked->version || asked->man_page ||
+         asked->completion != 0;
+}
+
 static dm_status program_answer(const dm_call *call, bool *answered) {
   const dm_command_asked *asked = &call->own.asked;
-  *answered =
-      asked->help || asked->help_all || asked->version || asked->man_page || asked->completion != 0;
+  *answered = program_is_asked(asked);
   if (!*answered || !dm_cli_speaks(call)) return DM_OK;
   if (asked->help || asked->help_all)
     dm_cli_print_help(call->verb, asked->help_all, stdout);
@@ -136,9 +140,11 @@ static void turn_words(int argc, char **argv) {
 static dm_status check_job(const dm_call *call) {
   static const unsigned jobs =
       DM_VERBS_PRODUCT | DM_VERBS_COMPONENTS | DM_VERB_VERIFY | DM_VERB_COMPARE;
-  if (call->verb->bit & jobs) return DM_OK;
-  return dm_hint(dm_fail(DM_E_USAGE, "'%s' is no job of a list", call->verb->name),
-                 "jobs are multiply, gram, cov, cor, pca, svd, verify and compare");
+  const bool asked = program_is_asked(&call->own.asked);
+  if (call->verb->bit & jobs && !asked) return DM_OK;
+  return dm_hint(
+      dm_fail(DM_E_USAGE, "'%s' is no job of a list", asked ? call->command : call->verb->name),
+      "jobs are multiply, gram, cov, cor, pca, svd, verify and compare");
 }
 
 /* Each of COUNT jobs at once has its part of the node. */
@@ -162,10 +168,10 @@ static dm_status read_call(dm_call *call, int argc, char **argv, const dm_call *
   if (argc > 1 && argv[1][0] != '-')
     DM_TRY(dm_cli_verb_find(argc - 1, argv + 1, &call->verb, &used));
   DM_TRY(dm_cli_arguments(call, argc - used, argv + used));
+  if (within) DM_TRY(check_job(call));
   DM_TRY(program_answer(call, answered));
   if (*answered) return DM_OK;
   if (within) {
-    DM_TRY(check_job(call));
     call->settings.skip_done = true;
     call->own.quiet += within->own.quiet + 1;
     call->own.verbose += within->own.verbose;

@@ -83,7 +83,7 @@ const dm_verb dm_cli_verbs[] = {
      {"damier compare C1.h5 C2.h5", "damier compare C.h5:/c ref.npy --rtol 1e-6 --atol 0", "damier compare C1.h5 C2.h5 --rtol 0 --atol 0 -q"}},
     {"run", DM_VERB_RUN, "JOBS.txt", 1, 1,
      "run many products, one a line, in one start",
-     "A line has the words of a command: multiply A1.h5 B.h5 -o C1.h5. Empty lines and those that begin with # are left out; words may be quoted.\n"
+     "A line has the words of a command: multiply A1.h5 B.h5 -o C1.h5. Empty lines are left out, and the rest of a line from a word that begins with #; words may be quoted. The list - is standard input.\n"
      "Products whose C is complete are skipped, as with --if-needed; another C is only replaced if the line says --force or --if-needed.\n"
      "A job that fails does not end the others: the lines that failed are listed, and the exit code is the first one's.\n"
      "The same command goes on where an earlier one ended.\n",

@@ -204,8 +204,9 @@ dm_status dm_output_holds_only(const void *location, void *nothing) {
   else if (read < 0 || H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, output_visit, &found) < 0)
     return dm_h5_fail(DM_E_USAGE, at, "exists and cannot be listed; nothing was touched");
   if (!found.other[0]) return DM_OK;
-  return dm_hint(dm_fail_at(DM_E_USAGE, at, "exists and holds other objects: %s", found.other),
-                 "nothing was touched; name another output file");
+  return dm_hint(
+      dm_fail_at(DM_E_USAGE, at, "exists and holds other objects: %s", found.other),
+      "nothing was touched; --append --force replaces one dataset, by multiply, gram, cov and cor");
 }
 
 /* ---- reserves the space of an output on the disk ----

@@ -28,3 +28,10 @@ cp -r Z.zarr G.zarr.damier-new
 : > G.zarr.damier-new/c/0/notes
 damier clean | shown
 ls -d -- *.damier-new
+# What a search for components, or a reduction, goes on from.
+damier pca A.h5 --rank 3 --method passes --tolerance 1e-14 --passes 100 -o P.h5 --scores T.h5 -qq --checkpoint-interval 0 &
+until [ -s P.h5.damier-kept ] || ! kill -0 $!; do sleep 0.01; done
+{ kill -KILL $! && wait $!; } 2>/dev/null
+rm -f P.h5.damier-kept-n # a state that was being written
+damier clean | shown
+damier clean --resumable | shown

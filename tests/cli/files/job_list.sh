@@ -48,3 +48,9 @@ head -n 60 many.txt > first.txt
 damier run first.txt -qq # a job that was stopped goes on
 echo "resumed: exit $?"
 ls D*.part D*.journal 2>/dev/null || echo 'nothing left'
+{ printf '\xef\xbb\xbf' && cat <<'JOBS'; } | damier run - --at-once 1 2>&1 | listed # of an editor of Windows, through a pipe
+multiply A.h5 B.h5 -o H1.h5 # a note
+multiply --help
+multiply A.h5 B.h5 -o "#2.h5"
+JOBS
+ls H1.h5 '#2.h5'
