@@ -4,14 +4,14 @@ import platform
 
 import numpy as np
 
-from measure import NUMPY_TYPES, code_of_package, compare, made_by, timed
+from measure import NUMPY_TYPES, compare, timed
 
 try:
     import torch
     TYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "c128": torch.complex128}
     HAS_GPU = torch.cuda.is_available()
 except ImportError:
-    HAS_GPU = False
+    torch, TYPES, HAS_GPU = None, {}, False
 SHORTEST = 0.02  # seconds: calls that take less are repeated for that long
 MOST_REPEATS = 100  # of calls on a GPU, which queues them
 
@@ -57,13 +57,12 @@ class Job:
         took, _ = timed(call, self.settle, repeats)
         return {name: self.slowest(value) for name, value in took.items()}
 
-    def compare(self, options, verb, case, calls, **machine):
+    def compare(self, options, about, case, calls):
         """CALLS, {way: function}, in turns."""
         repeats = {}
         for way, call in calls.items():
             self.turn(call)  # warms up
             enough = max(1, round(SHORTEST / self.turn(call)["seconds"]))
             repeats[way] = min(enough, MOST_REPEATS) if self.device else enough
-        about = {"verb": verb, **made_by(code_of_package(), self.name, ranks=self.ranks, **machine)}
         compare(options.output if self.rank == 0 else None, about, case, calls, lambda way: self.turn(calls[way], repeats[way]),
                 options.pairs)

@@ -8,9 +8,9 @@ import pathlib
 import platform
 import re
 import resource
+import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -42,7 +42,7 @@ def options_of(doc, output, *operands, **more):
     for name, words in more.items():
         words = words if isinstance(words, dict) else {"default": words, "type": type(words)}
         parser.add_argument("--" + name.replace("_", "-"), **words)
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 # ---- turns and times ----
@@ -113,6 +113,15 @@ def compare(output, about, case, ways, once, turns, warm_up=1):
 
 # ---- commands ----
 
+def empty(keep=()):
+    """Removes what is in the current folder, but for what KEEP has."""
+    for path in set(pathlib.Path().iterdir()) - set(keep):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def run(words, **more):
     """What a command prints to standard output."""
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, text=True, capture_output=True, check=False, **more)
@@ -157,34 +166,6 @@ def multiply(words, c, record, **more):
     return {**found["times"], **took}, found
 
 
-# ---- programs beside damier ----
-
-OF_PROGRAMS = {"damier": "build/release/damier", "python": {"default": "python3", "help": "that has the packages"},
-               "folder": {"default": "/dev/shm", "help": "for the files [/dev/shm]"}}
-VERSIONS = "import sys, json, importlib.metadata as m; print(json.dumps({name: m.version(name) for name in sys.argv[1:]}))"
-
-
-def compare_programs(options, verb, packages, write, cases, ways, damier):
-    """Whole commands, from their start to a file, in turns, with options of OF_PROGRAMS: DAMIER's words, in which FOLDER/ stands for the
-    folder, and programs of Python, WAYS {name: text, or None for damier}, which need PACKAGES. All get the folder and a case's words
-    as sys.argv, WRITE first, which makes the files. CASES: (facts or a function of the folder that returns them, words)."""
-    about = {"verb": verb, **made_by(code_of(options.damier), cores=cores()), **json.loads(run([options.python, "-c", VERSIONS, *packages]))}
-    for facts, words in cases:
-        with tempfile.TemporaryDirectory(dir=options.folder, prefix=f"damier-{verb}-") as name:
-            folder = pathlib.Path(name)
-            run([options.python, "-c", write, folder, *words])
-            programs = {way: [options.python, "-c", text, folder, *words] if text else [
-                options.damier, *damier.replace("FOLDER", name).split(), "-q"] for way, text in ways.items()}
-            inputs = set(folder.iterdir())
-
-            def once(way, folder=folder, programs=programs, inputs=inputs):
-                for made in set(folder.iterdir()) - inputs:
-                    made.unlink()
-                return timed(lambda: run(programs[way]))[0]
-
-            compare(options.output, about, facts(folder) if callable(facts) else facts, ways, once, options.runs)
-
-
 # ---- facts and records ----
 
 def processor():
@@ -212,8 +193,9 @@ def code_of_package():
 
 
 def made_by(code, device=None, **machine):
-    """What every record says: CODE, the script, when and where."""
-    return {**code, "date": now(), "command": f"scripts/bench/{pathlib.Path(sys.argv[0]).name}",
+    """What every record says: CODE, the script and its set, when and where."""
+    words = [pathlib.Path(sys.argv[0]).name, *(word for word in sys.argv[1:2] if not word.startswith("-"))]
+    return {**code, "date": now(), "command": f"scripts/bench/{' '.join(words)}",
             "machine": {"device": device or processor(), **machine}}
 
 

@@ -3,7 +3,6 @@
 
   cpu            two ranks of one thread, by shared memory and by messages; one process of the BLAS library with two threads
   scalapack      --ranks processes of one thread; ScaLAPACK's pdgemm (Debian: libscalapack-openmpi-dev; mpi4py)
-  checkpoint     files in --directory, with checkpoints, with one each second, and without
   gpu            GPU memory; cuBLAS in the same process
   gpu_odd        the same, sizes that are no multiples of 16 bytes
   gpu_emulated   the same, products of f64 and f32 by residues and by halves; cuBLAS multiplies natively
@@ -25,7 +24,7 @@ import shutil
 import sys
 import tempfile
 
-from measure import Failed, alternated, code_of, compare, gpus, made_by, mpirun, multiply, options_of, run, start
+from measure import Failed, alternated, code_of, gpus, mpirun, options_of, run, start
 
 DEVICE = "--backend cuda --from device"
 EACH = "--backend cuda --require-gpu-per-rank"
@@ -95,26 +94,11 @@ def against(options):
         alternate(options, int(count), n, kind)
 
 
-def checkpoint(options):
-    size = int(options.sizes or 4096)
-    with tempfile.TemporaryDirectory(dir=options.directory, prefix="checkpoint-") as place:
-        a, b, c, record = (pathlib.Path(place) / name for name in ("A.h5", "B.h5", "C.h5", "record.json"))
-        for seed, path in enumerate((a, b), 1):
-            run([options.damier, "generate", path, "--size", size, "--seed", seed, "-q"])
-
-        def once(way):
-            took, found = multiply([*mpirun(2), options.damier, "multiply", a, b, "--threads", 1, "-q", *way.split()], c, record)
-            return took | {"command": found["command"], "machine": found["machine"]}
-
-        compare(options.records, {"verb": "checkpoint", **made_by(code_of(options.damier))}, {"size": size},
-                ("--no-checkpoint", "--checkpoint", "--checkpoint-interval 1s"), once, options.pairs or 11, warm_up=0)
-
-
 def main():
-    options = options_of(__doc__, None, ("set", {"choices": (*SETS, *RIVALS, "checkpoint")}), damier="build/release/damier", sizes="",
-                         types="", pairs=0, repetitions=0, ranks="", gpus="", directory="build", library="", setting="")
+    options = options_of(__doc__, None, ("set", {"choices": (*SETS, *RIVALS)}), damier="build/release/damier", sizes="",
+                         types="", pairs=0, repetitions=0, ranks="", gpus="", library="", setting="")
     options.damier = os.path.abspath(options.damier)
-    needed = 0 if options.set in ("cpu", "scalapack", "checkpoint") else 2 if options.set in ("links", "residues_gpus", "cublasmp") else 1
+    needed = 0 if options.set in ("cpu", "scalapack") else 2 if options.set in ("links", "residues_gpus", "cublasmp") else 1
     if gpus() < needed:
         raise Failed(f"this takes {needed} GPUs; here are {gpus()}")
     if options.set == "scalapack":
@@ -124,7 +108,7 @@ def main():
         os.environ.update({"OPENBLAS_CORETYPE": kernels} if kernels else {})
     with tempfile.TemporaryDirectory() as folder:
         options.records = f"{folder}/records.jsonl"
-        (checkpoint if options.set == "checkpoint" else in_turns if options.set in SETS else against)(options)
+        (in_turns if options.set in SETS else against)(options)
         shutil.copy(options.records, options.output or f"docs/results/{options.set}.jsonl")
 
 

@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
-"""Jobs of R: by its package damier, by R alone, and by DelayedArray, in turns in one process of R. Appends a record of each job and way.
+"""Jobs of R: by its package damier, by R alone, and by DelayedArray, in turns in one process of R; a set of commands.py.
 
-    R CMD INSTALL R && scripts/bench/r_jobs.py -o docs/results/r.jsonl
-
-Needs R with the packages damier and HDF5Array, and room for 1.5 GB in --folder; DelayedArray's crossprod takes most of the time.
+Takes R with the packages damier (R CMD INSTALL R) and HDF5Array, and room for 1.5 GB; DelayedArray's crossprod takes most of the time.
 """
 import json
 import subprocess
-import tempfile
 
-from measure import Failed, code_of, compare, cores, made_by, options_of, start
+from measure import Failed
 
 # Answers each line "JOB WAY" by the seconds of that job; elements of files are normal numbers, stored as HDF5Array does by default.
 PROGRAM = r"""
@@ -42,36 +38,29 @@ while (length(line <- readLines(input, 1)) == 1) {
 """
 
 
-def main():
-    options = options_of(__doc__, "r.jsonl", damier="build/release/damier", rscript="Rscript", folder="/dev/shm", runs=10, rows=20000,
-                         columns=5000, jobs={"default": "", "help": "of these alone, separated by commas"})
+def r(bench, rows=20000, columns=5000, only=""):
+    """Jobs of R by its package damier, by R alone, and by DelayedArray, in one process of R, without its start."""
     facts = {"small": "256 x 256 times 256 x 256, in memory, 50 times", "memory": "crossprod of 3000 x 3000, in memory",
-             "thin": f"HDF5Matrix {options.rows} x {options.columns} times {options.columns} x 64",
-             "cor": f"cor of HDF5Matrix {options.rows} x {options.columns // 5}",
-             "pca": f"prcomp, 10 components and scores, of HDF5Matrix {options.rows} x {options.columns // 5}",
-             "crossprod": f"crossprod of HDF5Matrix {options.rows} x {options.columns}"}
-    with tempfile.TemporaryDirectory(dir=options.folder, prefix="damier-r-") as folder:
-        words = [options.rscript, "-e", PROGRAM, folder, str(options.rows), str(options.columns)]
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as r:
-            def answer():
-                line = r.stdout.readline()
-                if not line.startswith("{"):
-                    raise Failed(f"R ended: {line}")
-                return {key: float(value) if key in ("seconds", "processor_s") else value for key, value in json.loads(line).items()}
+             "thin": f"HDF5Matrix {rows} x {columns} times {columns} x 64", "cor": f"cor of HDF5Matrix {rows} x {columns // 5}",
+             "pca": f"prcomp, 10 components and scores, of HDF5Matrix {rows} x {columns // 5}",
+             "crossprod": f"crossprod of HDF5Matrix {rows} x {columns}"}
+    words = ["Rscript", "-e", PROGRAM, ".", str(rows), str(columns)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        def answer():
+            line = process.stdout.readline()
+            if not line.startswith("{"):
+                raise Failed(f"R ended: {line}")
+            return {key: float(value) if key in ("seconds", "processor_s") else value for key, value in json.loads(line).items()}
 
-            about = {"verb": "r", **made_by(code_of(options.damier), cores=cores()), **answer()}
-            for job, what in facts.items():
-                if options.jobs and job not in options.jobs.split(","):
-                    continue
+        def way(name, job):
+            def call():
+                print(job, name, file=process.stdin, flush=True)
+                return answer()
+            return call
 
-                def once(way, job=job):
-                    print(job, way, file=r.stdin, flush=True)
-                    return answer()
-
-                ways = ("R" if job in ("small", "memory") else "DelayedArray", "damier")
-                compare(options.output, about, {"job": job, "what": what}, ways, once, options.runs)
-            r.stdin.close()
-
-
-if __name__ == "__main__":
-    start(main)
+        bench.about |= answer()
+        for job, what in facts.items():
+            if job in (only.split(",") if only else facts):
+                yield {"job": job, "what": what}, {name: way(name, job) for name in (
+                    "R" if job in ("small", "memory") else "DelayedArray", "damier")}
+        process.stdin.close()

@@ -4,7 +4,7 @@ import pathlib
 from tables import Lines, Table, code_of, commit_of, estimate, grouped, median, origin, ratios, spread, table
 
 
-# ---- whole commands: scripts/bench/user_runs.py ----
+# ---- whole commands: set user of scripts/bench/commands.py ----
 
 def is_ours(way):
     return way.startswith(("damier", "mpirun"))
@@ -68,7 +68,7 @@ def whole_commands(records):
     return lines
 
 
-# ---- real jobs and packed chunks: scripts/bench/jobs.py, codecs.py ----
+# ---- real jobs and packed chunks: sets of scripts/bench/commands.py ----
 
 SHARED = "Other programs used the same processors: only the times of processors compare "
 
@@ -91,7 +91,7 @@ def about_jobs(records):
     if set(scales) != {1}:
         about.append(f"dimensions times {min(scales)}" + (f", but for {scales[1]}" if 1 in scales else ""))
     return ((["", SHARED + "the ways."] if is_shared(records) else []) + ["", ", ".join(about) + "."]
-            + origin([{**r, "command": "scripts/bench/jobs.py", "scale": {}} for r in records]))
+            + origin([{**r, "scale": {}} for r in records]))
 
 
 JOBS = Table("results/jobs.md", "jobs", "job", {
@@ -122,7 +122,7 @@ CODECS = Table("results/files.md", "codecs of one machine", "codec", {
         ["", SHARED + "the two."] if is_shared(records) else []) + [
         "", f"{records[0]['machine']['cores']} processors; h5py {records[0]['h5py']} with hdf5plugin {records[0]['hdf5plugin']} reads with one"
         f"{'' if any('read_s' in r for r in records) else ' and does not multiply'}; medians, GB of the unpacked matrix.",
-        *origin([{**records[0], "command": "scripts/bench/codecs.py"}])])
+        *origin(records[:1])])
 
 
 def codecs(records):

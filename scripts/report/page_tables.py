@@ -200,7 +200,7 @@ def value(way, verify, name, scale, form):
 
 
 def at(g, is_damier, verify):
-    return next(r for r in g if r["verify"] == verify and (r["way"] == "damier") == is_damier)
+    return max((r for r in g if r["verify"] == verify and (r["way"] == "damier") == is_damier), key=lambda r: r["date"])
 
 
 def goal_in_place(g, goals):
@@ -234,13 +234,9 @@ SOURCES = Table("results/files.md", "sources", "sources", {
     "files": "{files}", "stored": "{layout}", "as": "{way}", "of processors, s": "{processor_s[0]:.2f}",
     "relative to one file": "{processor_ratio[0]:.2f}", "time relative to one file": "{ratio[0]:.2f}"})
 
-GROWTH = Table("results/growth.md", "growth", "growth", {
-    "of": "{of}", "what": "`{what}`", "doubled": "{axis}", "from": "{sizes[0]}", "to": lambda g: g["sizes"][-1], "s": "{seconds[0]:.3f}",
-    "s#to": lambda g: f"{g['seconds'][-1]:.3f}", "work": "{work_per_doubling}", "growth": "{growth:.2f}"})
-
 TABLES = [
     CPU, SCALAPACK, SCALING, LINKS, GPU, LIMITED, LINKED, RESIDUES, nvidias("cublasxt", "cuBLASXt", "block"),
-    nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, GROWTH, in_place("in place", "torch.matmul", GOAL_IN_PLACE),
+    nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, in_place("in place", "torch.matmul", GOAL_IN_PLACE),
     in_place("in place ranks", "all-gather and torch.matmul", GOAL_IN_PLACE_RANKS), in_place("in place divisions", "rows"),
     *(Lines("results/simulated.md", name, kind, make) for name, kind, make in (
         ("simulated", "simulated", simulated_tables.curves), ("simulated grids", "simulated", simulated_tables.grids),

@@ -19,8 +19,8 @@ def seconds(value):
     return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
 
 
-def by(script):
-    return lambda records: measured(records, f"`scripts/bench/{script}`")
+def repeated(records):
+    return measured(records, ", ".join(dict.fromkeys(f"`{r['command']}`" for r in records if r["command"])))
 
 
 # ---- whole commands ----
@@ -55,7 +55,7 @@ def user(records):
         rows.append((where, product, kind, seconds(alone(ours)), seconds(launched) if launched else "",
                      *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{min(others.values()) / alone(ours):.1f}\u00a0×"))
     head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed, relative to the fastest other")
-    return table(head, rows) + by("user_runs.py")(used)
+    return table(head, rows) + measured(used, "`scripts/bench/commands.py user`")
 
 
 def way(name, of=None, text=seconds):
@@ -86,12 +86,12 @@ NODE = Table(PAGE, "summary node", "node", {
     "no option (GPUs chosen)": chosen, "`--gpus 2`, ratio": way("--gpus 2", "--gpus 1"),
     "`mpirun -n 2`, ratio": way("mpirun -n 2", "--gpus 1"),
     "one GPU, 0.2.0": before(1), "`mpirun -n 2`, 0.2.0": before(2)},
-    by=(lambda r: r["product"],), footer=by("node.py"))
+    by=(lambda r: r["product"],), footer=repeated)
 
 
 def arrays(name, columns):
     return Table(IN_MEMORY, f"summary {name}", name, {"m = n = k": "{size}³", "type": "{type}", **columns},
-                 by=(lambda r: r["type"], lambda r: r["size"]), footer=by("host_arrays.py"))
+                 by=(lambda r: r["type"], lambda r: r["size"]), footer=repeated)
 
 
 def small(time):
@@ -112,7 +112,7 @@ OPERANDS = Table(IN_MEMORY, "summary operands", "host operands", {
     "m × n × k, f64": in_case(0, lambda shape: shape.replace("x", " × ")), "A and B in": in_case(1, "{} memory".format),
     "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": way("multiply"), "copies": way("copies"),
     "products": way("products"), "`matmul` / the larger": lambda g: f"{g.time('multiply') / max(g.time('copies'), g.time('products')):.2f}"},
-    by=(lambda r: r["case"],), footer=by("host_operands.py"))
+    by=(lambda r: r["case"],), footer=repeated)
 
 
 # ---- XᵀX and covariances ----
@@ -142,7 +142,7 @@ GRAM = Table(SYMMETRIC, "summary gram", "gram bench", {
     "X": "{size}²", "type": "{type}", "in": place, "`gram`": ms("gram"), "general product": ms("matmul", "multiply"),
     "ratio": lambda g: f"{time_of(g, 'gram') / time_of(g, 'matmul', 'multiply'):.2f}",
     "unverified syrk of cuBLAS, OpenBLAS or ScaLAPACK": ms("syrk")},
-    by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"], machine_ranks), footer=by("gram.py"))
+    by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"], machine_ranks), footer=repeated)
 
 
 def cov_time(*names):
@@ -157,7 +157,7 @@ COVARIANCE = Table(SYMMETRIC, "summary covariance", "covariance", {
     "X": lambda g: f"{(10 if g['of'] == 'cov' else 1000) * g['size']} × {g['size']}", "type": "{type}",
     "in": lambda g: "NumPy arrays, processors' time" if g["of"] == "cov" else "GPU memory", "`damier.cov`": cov_time("cov"),
     "`damier.gram`": cov_time("gram"), "`numpy.cov` or `torch.cov`": cov_time("numpy_cov", "torch_cov"), "cov / gram": cov_ratio("gram"),
-    "cov / the other": cov_ratio("numpy_cov", "torch_cov")}, by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
+    "cov / the other": cov_ratio("numpy_cov", "torch_cov")}, by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"]), footer=repeated)
 
 
 def tall_ratio(field):
@@ -168,7 +168,7 @@ TALL = Table(SYMMETRIC, "summary many rows of files", "gram of files", {
     "X": lambda g: f"{300 * g['size']} × {g['size']}", "type": "{type}",
     "`damier gram`": lambda g: f"{g.time('gram', 'seconds'):.3g}\u00a0s", "h5py with NumPy": lambda g: f"{g.time('h5py', 'seconds'):.3g}\u00a0s",
     "ratio": tall_ratio("ratio"), "of processors' time": tall_ratio("processor_ratio"),
-    "load": lambda g: f"{g.way('gram')['load'][0]:.1f}"}, by=(lambda r: r["type"], lambda r: r["size"]), footer=by("gram.py"))
+    "load": lambda g: f"{g.way('gram')['load'][0]:.1f}"}, by=(lambda r: r["type"], lambda r: r["size"]), footer=repeated)
 
 
 # ---- modes of arrays in GPU memory, Gram matrices of many rows, and sums of 16-bit products, beside torch.matmul ----
@@ -188,7 +188,7 @@ def beside_torch(g):
 
 def of_modes(page, name, kind, *sizes, **columns):
     """A row for each case, whose ways alternated."""
-    return Table(page, f"summary {name}", kind, columns, by=(lambda r: tuple(r.get(size) for size in sizes), lambda r: r["type"], asked), footer=by("gpu_modes.py"))
+    return Table(page, f"summary {name}", kind, columns, by=(lambda r: tuple(r.get(size) for size in sizes), lambda r: r["type"], asked), footer=repeated)
 
 
 MODES = of_modes(IN_MEMORY, "modes", "gpu modes", "m", **{
@@ -213,7 +213,7 @@ DEEP_ON_TWO = of_modes(SYMMETRIC, "Gram matrices on two GPUs", "gpus grams", "ro
     "on two, ms": in_ms("damier", 2), "of one GPU": lambda g: f"{g.time('damier') / g.time('one'):.2f}"})
 
 SUMS = Table("precision.md", "summary sums", "gpu sums", {"m = n": "{m}", "k": "{k}", "type": "{type}", "mean relative error": "{error:.1e}"},
-             footer=by("gpu_modes.py"))
+             footer=repeated)
 
 
 # ---- in memory ----

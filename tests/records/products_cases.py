@@ -7,11 +7,15 @@ import sys
 from running import ROOT, environment, has_hydra, records_of, run_checks
 
 
-def products(damier, output, *words):
-    command = [sys.executable, ROOT / "scripts/bench/products.py", *words, "--damier", damier, "--output", output]
+def bench(script, damier, output, *words):
+    command = [sys.executable, ROOT / "scripts/bench" / script, *words, "--damier", damier, "--output", output]
     done = subprocess.run(list(map(str, command)), env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return records_of(output)
+
+
+def products(damier, output, *words):
+    return bench("products.py", damier, output, *words)
 
 
 def tables(*files):
@@ -44,10 +48,10 @@ def check_versions(damier, folder):
 
 
 def check_checkpoints(damier, folder):
-    found = products(damier, folder / "checkpoint.jsonl", "checkpoint", "--sizes", 64, "--pairs", 1, "--directory", folder)
+    found = bench("commands.py", damier, folder / "checkpoint.jsonl", "checkpoint", "size=64", "--runs", 1, "--folder", folder)
     assert [r["way"] for r in found] == ["--no-checkpoint", "--checkpoint", "--checkpoint-interval 1s"], found
     assert len(table("checkpoint", folder / "checkpoint.jsonl")) == 4
-    assert not list(folder.glob("checkpoint-*")), "files are left"
+    assert not list(folder.glob("damier-checkpoint-*")), "files are left"
 
 
 def check_summary(_, __):
@@ -99,8 +103,8 @@ def check_pdsyrk(damier, folder):
     if not (has_scalapack() and library.exists()):
         print("left out: pdsyrk takes ScaLAPACK, NumPy, mpi4py and the library")
         return
-    subprocess.run(["mpirun", "--oversubscribe", "-n", "2", sys.executable, ROOT / "scripts/bench/gram.py", "--only", "ranks", "--types",
-                    "f64", "--size", "100", "--pairs", "1", "-o", records], capture_output=True, timeout=600, check=True,
+    subprocess.run(["mpirun", "--oversubscribe", "-n", "2", sys.executable, ROOT / "scripts/bench/array_calls.py", "gram_ranks",
+                    "--size", "100", "--pairs", "1", "-o", records], capture_output=True, timeout=600, check=True,
                    env=environment() | {"PYTHONPATH": str(ROOT / "python"), "DAMIER_LIBRARY": str(library)})
     assert {"gram", "matmul", "syrk"} <= {record["way"] for record in records_of(records)}
     assert len(table("gram", records)) == 3

@@ -21,8 +21,8 @@ def script(name, *words, expect=0):
 
 
 def bench(damier, output, only, *words, python=sys.executable, expect=0):
-    script("bench/user_runs.py", "--damier", damier, "--ranks", 2, "--pairs", 2, "--only", only, "--python", python,
-           "--folder", output.parent, "--output", output, *words, expect=expect)
+    script("bench/commands.py", "user", *words, "ranks=2", "--damier", damier, "--runs", 2, "--ways", only, "--python", python,
+           "--folder", output.parent, "--output", output, expect=expect)
     return records_of(output)
 
 
@@ -39,10 +39,10 @@ def check(records):
 
 def check_commands(damier, folder):
     output, wrong = folder / "user.jsonl", folder / "wrong"
-    check(bench(damier, output, "|".join(ROWS), "--sizes", "40x24x32", "--types", "f32"))
+    check(bench(damier, output, "|".join(ROWS), "sizes=40x24x32", "types=f32"))
     wrong.write_text(WRONG)
     wrong.chmod(0o700)
-    last = bench(damier, output, "numpy", "--sizes", 32, "--types", "f64", python=wrong, expect=1)[-1]
+    last = bench(damier, output, "numpy", "sizes=32", "types=f64", python=wrong, expect=1)[-1]
     assert last["error"] == "C is not NumPy's product" and "seconds" not in last, last
     head, _, row, failed = script("report/results.py", output).splitlines()[2:6]
     assert all(f"`{name}`, s" in head for name in ROWS), head

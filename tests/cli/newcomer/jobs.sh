@@ -1,6 +1,6 @@
 # The script that compares real jobs: every program in it is right, on small matrices.
 needs_h5py
-"$PYTHON" "$ROOT/scripts/bench/jobs.py" --damier "$(command -v damier)" --runs 1 --scale 0.1 --folder . -o jobs.jsonl >out 2>errors || cat errors
+"$PYTHON" "$ROOT/scripts/bench/commands.py" jobs scale=0.1 --damier "$(command -v damier)" --runs 1 --folder . -o jobs.jsonl >out 2>errors || cat errors
 grep -vE "^(zstd|anndata) +left out" errors
 grep -v -e ' right$' -e '^== ' out
 # The ways that every computer with NumPy and h5py has.
