@@ -190,7 +190,8 @@ def cov(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "
 
     ``x`` is an array, as for :func:`gram`, or a location of a dataset, which may be larger than memory.  If ``out`` is a location, that
     file gets the result, and the record is returned.  ``divide="n"`` divides by the number of observations.
-    Integers become float64.  Of frames of pandas and arrays of xarray the result has the labels.
+    Integers become float64.  Of frames of pandas and arrays of xarray the result has the labels.  Complex covariances of columns are
+    x^H x: the conjugates of those of :func:`numpy.cov`; those of rows are alike.
 
     NaN is a missing value, and refused unless ``missing`` is "zero", "mean", "complete" (leaves out whole observations),
     "pairwise" (as pandas) or "nan" (as NumPy).
@@ -376,6 +377,9 @@ def info(location: Path | None = None, **options: Unpack[InfoOptions]) -> Record
     '3 x 3'
     """
     _check_own("info", None, options)
+    if location is not None and _location_of(location) is None:
+        raise UsageError(f"info describes files, and was given {type(location).__name__}",
+                         hint="an array has shape and dtype; damier.plan(a, b) forecasts time and memory of a product of arrays")
     with _opened(None, options) as context:
         return context.info(cast(Any, _location_or_self(location)))
 

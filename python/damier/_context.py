@@ -206,6 +206,7 @@ class Context(Handle):
     @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`, without gradients; collective."""
+        self.shown = ("a", "b")
         alike = self._take_alike(("matmul",), a, b, out) if c is None and self.comm is None else None
         if alike is not None:  # before anything else, which takes longer than a small product
             return self._again(lib.library.damier_multiply, *alike)
@@ -268,7 +269,7 @@ class Context(Handle):
         if self.comm is not None:  # of datasets: the same on all ranks
             raise UsageError("a batch is not divided over the ranks of a comm",
                              hint="leave out comm: each rank then multiplies the matrices that it passes")
-        if set(self._ops.values()) != {"n"} and not all(stored):
+        if any(op != "n" and not of_file for op, of_file in zip(self._ops.values(), stored)):
             return self._batch_of_transposed(a, b, out, c)
         shapes = [_shape_of(x) for x in (a, b)]
         if any(isinstance(x, Matrix) for x in (a, b)):
@@ -284,8 +285,9 @@ class Context(Handle):
         count = int(np.prod(leads))
         shape = (*leads, m, n)
         one_b = int(np.prod(shapes[1][:-2])) == 1
-        if any(stored) and not all(stored) and not one_b and shapes[0][:-2] != shapes[1][:-2]:
-            raise UsageError("the leading dimensions of an array and of a dataset must be equal")
+        if stored[0] != stored[1] and shapes[0 if stored[0] else 1][:-2] != leads and not one_b:
+            raise UsageError(f"a is {shown(shapes[0])} and b {shown(shapes[1])}: what is in a file is not repeated for a batch of arrays",
+                             hint="multiply the matrices of the array one by one")
         if count == 0 or k == 0:
             a, b = _nothing(a, (count * m, k), "a"), _nothing(b, (0, n), "b")
         else:
@@ -304,11 +306,12 @@ class Context(Handle):
     def _batch_of_transposed(self, a: Any, b: Any, out: Any, c: Any) -> Any:
         """A batch whose matrices are transposed by views, as the library takes those of a batch in memory as they are."""
         ops = self._ops
-        a, b = (x if ops[name] == "n" else transposed(x, name, ops[name] == "c") for x, name in ((a, "a"), (b, "b")))
+        kept = {name: op if isinstance(x, StoredOperand) else "n" for (name, op), x in zip(ops.items(), (a, b))}
+        a, b = (x if ops[name] == kept[name] else transposed(x, name, ops[name] == "c") for x, name in ((a, "a"), (b, "b")))
         try:
-            self._ops = {"a": "n", "b": "n"}
-            for name in "ab":
-                self._set(f"op-{name}", "n")
+            self._ops = kept
+            for name, op in kept.items():
+                self._set(f"op-{name}", op)
             return self._batch(a, b, out, c)
         finally:
             self._ops = ops
@@ -383,6 +386,7 @@ class Context(Handle):
     @_alone
     def of_itself(self, product: str, x: Any, out: Any, of: str) -> Any:
         """The PRODUCT "gram", "cov" or "cor" of an array; collective."""
+        self.shown = ("x", "x")
         function = getattr(lib.library, f"damier_{product}")
         of_rows, problem = attempt(_of_rows, of)
         (x, out), refused = _without_gradients(x, out)
@@ -415,6 +419,7 @@ class Context(Handle):
     @_alone
     def components(self, product: str, x: Any, count: int, out: Any, of: str) -> Any:
         """The results of :func:`damier.pca` or :func:`damier.svd`, or their record if OUT names a file; collective."""
+        self.shown = ("x", "x")
         function = getattr(lib.library, f"damier_{product}")
         of_rows, problem = attempt(_of_rows, of)
         (x,), refused = _without_gradients(x)
@@ -431,6 +436,7 @@ class Context(Handle):
     @_alone
     def between(self, product: str, x: Any, y: Any, out: Any, of: str) -> Any:
         """The PRODUCT "cov" or "cor" of the columns of X with those of Y; collective."""
+        self.shown = ("x", "y")
         function = getattr(lib.library, f"damier_{product}_two")
         of_rows, problem = attempt(_of_rows, of)
 
@@ -455,6 +461,7 @@ class Context(Handle):
     @_alone
     def plan(self, a: Any, b: Any, out: Any = None) -> Record:
         """What :meth:`matmul` of these arrays would do, need and take; collective."""
+        self.shown = ("a", "b")
         self._begin(("plan",), [a, b])
         ab = [self._operand(a, "a"), self._operand(b, "b")]
         m, n, k = self._pose(ab)

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._dlpack import interface_of
 from ._errors import FitError, UsageError
 from ._library import LEGACY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 GPU_KINDS = (2, 13)  # kDLCUDA, kDLCUDAManaged
 _COPY_HINT = "make a contiguous copy: ascontiguousarray() of CuPy, contiguous() of torch"

@@ -78,6 +78,7 @@ class Handle:
         self._handle = ctypes.c_void_p()
         self._vectors: set[str] = set()  # options with numbers in memory
         self._entries = self._entries_set = 1  # matrices of an operand in the next call; as the library has it
+        self.shown = ("a", "b")  # what the operands of the present call are called
         self._is_brief = False  # the next call takes less than a few milliseconds: Python handles signals after it
         self._interrupted = False
         self._raised: BaseException | None = None
@@ -248,7 +249,7 @@ class Handle:
             text = lib.library.damier_warnings(self._handle)
         for line in text.decode(errors="replace").splitlines() if text else ():
             if (said is None or said not in line) and not _PROMOTION.search(line):
-                warnings.warn(in_python(line), DamierWarning, stacklevel=_caller())
+                warnings.warn(in_python(line, self.shown), DamierWarning, stacklevel=_caller())
 
     def _call_on_arrays(self, function: Any, *arguments: Any) -> None:
         """The same for a result in memory, which is not lost because part of it cannot be verified."""
@@ -274,7 +275,7 @@ class Handle:
         return self._record
 
     def _raise(self, code: int, error: lib.CError) -> None:
-        failed = _error_of(error, self.record) if code != 0 else None
+        failed = _error_of(error, self.record, self.shown) if code != 0 else None
         if self._raised is not None:
             raise self._raised from (None if isinstance(failed, StoppedError) else failed)
         if self._interrupted and (failed is None or isinstance(failed, StoppedError)):
@@ -291,8 +292,8 @@ def _caller() -> int:
     return level
 
 
-def _error_of(error: lib.CError, record: Record | None = None) -> Error:
-    return of_code(error.code)(in_python(error.message.decode(errors="replace")),
+def _error_of(error: lib.CError, record: Record | None = None, shown: tuple[str, str] = ("a", "b")) -> Error:
+    return of_code(error.code)(in_python(error.message.decode(errors="replace"), shown),
                                hint=in_python(error.hint.decode(errors="replace")), code=error.code, rank=error.rank,
                                agreed=bool(error.agreed), record=record)
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterator
 from typing import Any
 
+from . import _spelling
 from ._errors import UsageError
 
 
@@ -57,6 +59,14 @@ class Expression:
     def __len__(self) -> int:
         return int(self._extents()[0])
 
+    def __iter__(self) -> Iterator[Any]:
+        """Its rows, which are expressions, too."""
+        item: Any = self
+        return (item[i] for i in range(len(self)))
+
+    def __getattr__(self, name: str) -> Any:
+        raise _spelling.unknown_attribute(self, name)
+
     def _extents(self) -> tuple[int, ...]:
         extents: tuple[int, ...] = getattr(self, "shape")
         return extents
@@ -64,12 +74,18 @@ class Expression:
     @property
     def T(self) -> Any:  # pylint: disable=invalid-name
         """Transposed."""
-        return Transposed(self, "t")
+        return Transposed(self._matrix(), "t")
 
     @property
     def H(self) -> Any:  # pylint: disable=invalid-name
         """Transposed and conjugated."""
-        return Transposed(self, "c")
+        return Transposed(self._matrix(), "c")
+
+    def _matrix(self) -> Expression:
+        """Itself, as ``.T`` of NumPy turns all dimensions of a batch, not its matrices."""
+        if self.ndim > 2:
+            raise UsageError(f"{self!r} has {self.ndim} dimensions, and is not transposed", hint="op_a='t' and op_b='t' of damier.matmul transpose the matrices of a batch")
+        return self
 
 
 class Scaled(Expression):
@@ -162,9 +178,15 @@ class Product(Expression):
     __rmul__ = __mul__
 
     def _plus(self, c: Any, sign: int) -> Product:
-        if self.c is not None or isinstance(c, (Product, Transposed, Scaled)):
-            raise UsageError("a product takes one matrix that is added, in a file or in memory", hint="compute() makes an array of a product")
-        return Product(self.a, self.b, self.alpha, c, sign)
+        if isinstance(c, (Transposed, Scaled)):
+            raise UsageError(f"{c!r} is not added to a product", hint="an array, a matrix in a file as it is, and a product are")
+        if self.c is None:
+            return Product(self.a, self.b, self.alpha, c, sign)
+        if isinstance(c, Product) and c.c is None:
+            return Product(self.a, self.b, self.alpha, Product(c.a, c.b, sign * c.alpha, self.c, self.beta))
+        if isinstance(self.c, Product):
+            return Product(self.a, self.b, self.alpha, (self.c * self.beta)._plus(c, sign))
+        raise UsageError("one matrix is added to a product, in a file or in memory", hint="compute() makes an array of a product")
 
     def __add__(self, c: Any) -> Product:
         return self._plus(c, 1)
@@ -187,7 +209,10 @@ class Product(Expression):
         rows, cols = key if isinstance(key, tuple) and len(key) == 2 else (key, slice(None))
         if len(self.shape) != 2 or rows is Ellipsis or cols is Ellipsis or getattr(self.c, "ndim", 2) != 2:
             raise UsageError(f"of {self!r} no part is taken", hint="compute() makes an array of it")
-        return Product(self.a[rows, :], self.b[:, cols], self.alpha, None if self.c is None else self.c[rows, :][..., cols], self.beta)
+        added = self.c
+        if added is not None:
+            added = added[rows, cols] if isinstance(added, Product) else added[rows, :][..., cols]
+        return Product(self.a[rows, :], self.b[:, cols], self.alpha, added, self.beta)
 
     def _turned(self, how: str) -> Product:
         if self.c is not None:
@@ -226,7 +251,8 @@ class Product(Expression):
         of = _of_itself(a, b) if self.c is None and self.alpha.imag == 0 else None
         if of is not None:
             return gram(a[0], output, of=of, **words)
-        words = ({} if self.c is None else {"c": self.c, "beta": self.beta}) | words
+        c = self.c.compute() if isinstance(self.c, Product) else self.c
+        words = ({} if c is None else {"c": c, "beta": self.beta}) | words
         words = _ops_of(a, b) | words
         return matmul(a[0], b[0], output, **words)
 

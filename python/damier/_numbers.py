@@ -2,13 +2,15 @@
 tables of columns become arrays."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._errors import UsageError
 from ._options import DTYPE_OF_TYPE, type_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # The largest whole number up to which a type holds all.
 EXACT = {"f64": 53, "f32": 24, "f16": 11, "c128": 53, "c64": 24, "i8": 7, "i32": 31}

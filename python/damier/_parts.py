@@ -6,14 +6,16 @@ import io
 import os
 from collections.abc import Sequence
 from operator import index
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._errors import UsageError
 
-Lines = Union[int, range, NDArray[Any]]  # of a dimension; a number drops it
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Lines = Union[int, range, "NDArray[Any]"]  # of a dimension; a number drops it
 
 _LISTED = 100  # numbers of a list that a location holds in place
 _folder = ("", 0)  # of files with longer lists and masks, and the process that removes it

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ._errors import UsageError
@@ -31,6 +32,8 @@ _OTHERS = {
     "dataset": "the name of the dataset in the location: 'FILE.h5:/name'", "key": "the name of the dataset in the location: 'FILE.h5:/name'",
     "numeric_only": "table.select_dtypes('number')", "svd_solver": "method='gram' or 'passes'", "centered": "center_a",
     "mode": "append=True or force=True", "method": "metric, or a function of its own: damier.cov, damier.cor",
+    "if_needed": "force=True, or 'damier multiply ... --if-needed' in a shell",
+    "skip_existing": "force=True, or 'damier multiply ... --if-needed' in a shell",
     "json": "json.dump(record.to_dict(), file)", "quiet": "progress; calls print nothing by themselves", "print": "progress=True",
 }
 # What others call a function.
@@ -113,9 +116,32 @@ def foreign_option(function: str, options: Mapping[str, Any]) -> UsageError | No
     wrong = next((key for key, value in options.items() if value is not None and key in known and key not in own), None)
     if wrong is None:
         return None
-    with_it = " and ".join(f"damier.{name}" for name in names[:6] if wrong in of[name])
-    hint = _INSTEAD.get(wrong, {}).get(function) or (f"it is one of {with_it}" if with_it else closest_option(wrong))
+    having = [f"damier.{name}" for name in ("matmul", *names[:6]) if wrong in of["multiply" if name == "matmul" else name]]
+    with_it = " and ".join([", ".join(having[:-1]), having[-1]]) if len(having) > 1 else "".join(having)
+    hint = _INSTEAD.get(wrong, {}).get(function) or (f"it is an option of {with_it}" if with_it else closest_option(wrong))
     return UsageError(f"damier.{function} has no option {wrong!r}", hint=hint)
+
+
+# What arrays have, and matrices in files do not.
+_OF_ARRAYS = {
+    "mean": "damier.matmul(numpy.full(n, 1 / n), x) has the means of columns; damier.pca has them, too",
+    "sum": "damier.matmul(numpy.ones(n), x) has the sums of columns, damier.matmul(x, numpy.ones(k)) those of rows",
+    "var": "the diagonal of damier.cov(x) has the variances of columns", "std": "the diagonal of damier.cov(x) has the variances of columns",
+    "values": "numpy.load and h5py read it", "to_numpy": "numpy.load and h5py read it", "read": "numpy.load and h5py read it",
+    "reshape": "shape_a and row_axes_a of damier.matmul state another shape", "mT": "op_a='t' and op_b='t' of damier.matmul",
+    "conj": ".H transposes and conjugates", "min": "damier.matmul(x, numpy.eye(k), reduce='min') has those of rows",
+    "max": "damier.matmul(x, numpy.eye(k), reduce='max') has those of rows", "astype": "type= of the call states the type of its computation",
+    "to": "type= of the call states the type of its computation", "attrs": "h5py reads attributes", "chunks": "damier.info describes it",
+}
+
+
+def unknown_attribute(given: Any, name: str) -> AttributeError:
+    """The error of an attribute that a matrix in a file, or an expression, lacks."""
+    hint = _OF_ARRAYS.get(name)
+    error = AttributeError(f"{type(given).__name__} has no attribute {name!r}{f': {hint}' if hint else ''}")
+    if not hint:
+        error.name, error.obj = name, given
+    return error
 
 
 def unknown_name(module: str, name: str) -> AttributeError:
@@ -137,20 +163,27 @@ _SENTENCES = (
     ("numpy.save writes each array to a .npy file, which is read; 'unzip FILE' unpacks others",
      "numpy.load(FILE)['NAME'] is an array, which damier takes; numpy.save writes a file that it reads"),
     ("in Python: ", ""),
+    ("k, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024", "pass an int"),
     ("wait until it is closed; --swmr reads it once", "close it if this Python has it open, else wait until it is closed; --swmr reads it once"),
 )
 
 
-def in_python(text: str) -> str:
+def in_python(text: str, operands: tuple[str, str] = ("a", "b")) -> str:
     """A hint or warning of the program or the library, whose options are keyword arguments here; commands stay as they are.
+    OPERANDS: what A and B are called, if they are in memory.
 
     >>> in_python("--force replaces it; --io-threads 2 reads less at a time; damier info --help")
     'force=True replaces it; io_threads=2 reads less at a time; damier info --help'
     >>> in_python("--type f32 or --type f64 converts the inputs first; --no-protect leaves it out; --c names it")
     "type='f32' or type='f64' converts the inputs first; protect=False leaves it out; c names it"
+    >>> in_python("memory:A: a value is missing; --missing nan, zero or mean (cov and cor: or pairwise) says what it becomes", ("x", "y"))
+    "x: a value is missing; missing='nan', 'zero' or 'mean' (cov and cor: or 'pairwise') says what it becomes"
     """
+    names = {"A": operands[0], "B": operands[1], "C": "out"}
+    text = re.sub(r"\bmemory:([\w-]+)", lambda found: names.get(found[1]) or found[1].replace("-", "_"), text)
     for sentence, here in _SENTENCES:
         text = text.replace(sentence, here)
+    text = re.sub(r"^option '([\w-]+)'", lambda found: "k" if found[1] == "rank" else found[1].replace("-", "_"), text)
     if "--" not in text:
         return text
     pieces = re.split(r"('(?:damier)[^']*'|\bdamier [^;]*)", text)
@@ -160,25 +193,35 @@ def in_python(text: str) -> str:
 
 
 def _with_keywords(text: str, known: dict[str, str]) -> str:
+    def choice(word: re.Match[str], kind: str) -> str:
+        return repr(word[0]) if _is_choice(word[0], kind) else word[0]
+
     def keyword(found: re.Match[str]) -> str:
-        name, value = found["name"].replace("-", "_"), found["value"]
+        name, value, more = found["name"].replace("-", "_"), found["value"], str(found["more"])
         negated = name.startswith("no_") and name[3:] in known
         if negated:
             name = name[3:]
         kind = known.get(name, "")
         if kind.startswith("bool"):
-            return f"{name}={not negated}" + (f" {value}" if value else "")
+            return f"{name}={not negated}" + (f" {value}" if value else "") + more
         if name == "rank":  # an argument of damier.pca and damier.svd
             name = "k"
         if not value:
-            return name
-        return f"{name}={_literal(value)}" if _is_value(value, kind) else f"{name} {value}"
+            return name + more
+        if not _is_value(value, kind):
+            return f"{name} {value}{more}"
+        return f"{name}={_literal(value)}" + re.sub(r"\w+", partial(choice, kind=kind), more)
 
-    return re.sub(r"(?<![\w-])--(?P<name>[a-z][\w-]*)(?:[ =](?P<value>[^\s;,)]+))?", keyword, text)
+    others = r"(?P<more>(?:,? (?:or )?[a-z]+\b)*(?: \([^)]*\))?)"  # words that may be further values
+    return re.sub(rf"(?<![\w-])--(?P<name>[a-z][\w-]*)(?:[ =](?P<value>[^\s;,)]+))?{others}", keyword, text)
+
+
+def _is_choice(word: str, kind: str) -> bool:
+    return f"'{word}'" in kind.replace('"', "'")
 
 
 def _is_value(word: str, kind: str) -> bool:
-    return f"'{word}'" in kind.replace('"', "'") or bool(re.fullmatch(r"[-+]?[\d.][\w.:]*|[A-Z]+|(host|device)=\S+|f\d\d:\S+|[\w.]+\.h5\S*", word))
+    return _is_choice(word, kind) or bool(re.fullmatch(r"[-+]?[\d.][\w.:]*|[A-Z]+|(host|device)=\S+|f\d\d:\S+|[\w.]+\.h5\S*", word))
 
 
 def _literal(word: str) -> str:

@@ -3,15 +3,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._errors import UsageError
 from ._gradients import detached, refuse
 from ._meaning import check_meaning
 from ._stored import Stored
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NAMES = ("weights", "center_a", "center_b", "scale_a", "scale_b")
 

@@ -120,7 +120,7 @@ class ProductOptions(TypedDict, total=False):
     on_corruption: Literal["repair", "stop", "warn"] | None
     """what to do if C fails its check: compute the wrong tiles again, and exit with 7 if they are wrong again; stop with 1; or warn, publish C and exit with 10."""
     allow_unchecked: bool | None
-    """exit with 0 instead of 10 when only part of C can be verified."""
+    """exit with 0 instead of 10 when only part of C can be verified, or components did not converge."""
     overlap: bool | None
     """move the next panels while the current one is multiplied."""
     require_gpu_per_rank: bool | None
@@ -278,6 +278,8 @@ class SvdOptions(TypedDict, total=False):
     """check C with a random vector."""
     verify_seed: SupportsIndex | None
     """seed of the check's random vector, to repeat a check: the report states it."""
+    allow_unchecked: bool | None
+    """exit with 0 instead of 10 when only part of C can be verified, or components did not converge."""
     overlap: bool | None
     """move the next panels while the current one is multiplied."""
     require_gpu_per_rank: bool | None
@@ -387,7 +389,7 @@ class VerifyOptions(TypedDict, total=False):
     verify_seed: SupportsIndex | None
     """seed of the check's random vector, to repeat a check: the report states it."""
     allow_unchecked: bool | None
-    """exit with 0 instead of 10 when only part of C can be verified."""
+    """exit with 0 instead of 10 when only part of C can be verified, or components did not converge."""
     allow_external: bool | None
     """accept external storage and links into other files."""
     allow_virtual: bool | None
@@ -591,7 +593,7 @@ class PlanOptions(TypedDict, total=False):
     on_corruption: Literal["repair", "stop", "warn"] | None
     """what to do if C fails its check: compute the wrong tiles again, and exit with 7 if they are wrong again; stop with 1; or warn, publish C and exit with 10."""
     allow_unchecked: bool | None
-    """exit with 0 instead of 10 when only part of C can be verified."""
+    """exit with 0 instead of 10 when only part of C can be verified, or components did not converge."""
     overlap: bool | None
     """move the next panels while the current one is multiplied."""
     require_gpu_per_rank: bool | None
@@ -768,7 +770,7 @@ class ContextOptions(TypedDict, total=False):
     on_corruption: Literal["repair", "stop", "warn"] | None
     """what to do if C fails its check: compute the wrong tiles again, and exit with 7 if they are wrong again; stop with 1; or warn, publish C and exit with 10."""
     allow_unchecked: bool | None
-    """exit with 0 instead of 10 when only part of C can be verified."""
+    """exit with 0 instead of 10 when only part of C can be verified, or components did not converge."""
     overlap: bool | None
     """move the next panels while the current one is multiplied."""
     require_gpu_per_rank: bool | None

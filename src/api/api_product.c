@@ -179,6 +179,16 @@ static dm_status api_product_check_shape(const dm_api_product *p, const dm_probl
                  (long long)p->c->cols, (long long)problem->m, (long long)problem->n);
 }
 
+/* A batch in memory has the leading dimensions of the one in a file beside it, if it has as many
+ * entries: it states their number alone. */
+static void take_leads(const dm_api_product *p, dm_dataset *a, dm_dataset *b) {
+  const int64_t batch = p->settings.batch;
+  const bool in_file[2] = {is_file(p->a), is_file(p->b)};
+  if (in_file[0] == in_file[1] || batch == 1) return;
+  const dm_leads *leads = in_file[0] ? &a->leads : &b->leads;
+  if (dm_leads_entries(leads) == batch) *(in_file[0] ? &b->leads : &a->leads) = *leads;
+}
+
 /* Matrices in memory lie as they are. */
 static dm_status api_product_arrange(dm_api_product *p) {
   dm_product_files *f = &p->files;
@@ -195,6 +205,7 @@ static dm_status api_product_arrange(dm_api_product *p) {
       return dm_fail(DM_E_USAGE, "the %lld rows of %c are not those of %lld entries",
                      (long long)sets[x]->rows, "AB"[x], (long long)s -> batch);
   }
+  take_leads(p, &f->a, &f->b);
   DM_TRY(dm_request_arrange(s, &f->a, &f->b, &f->form.leads));
   if (!p->stated.components) DM_TRY(dm_request_shape_result(s, &f->a, &f->b, &f->form.leads));
   for (int x = 0; x < 2; x++)

@@ -357,14 +357,15 @@ static dm_status components_find(dm_components_state *c) {
 /* ---- all of it ---- */
 
 static dm_status components_end_status(const dm_components_state *c) {
-  if (c->converged) return DM_OK;
+  if (c->converged || c->multiply->allow_unchecked) return DM_OK;
   dm_status status = dm_hint(
       dm_fail(DM_E_UNCHECKED,
               "the components did not converge: residuals are up to %.1e of the "
               "largest singular value, %.0e is asked for",
               c->largest, c->job->tolerance),
       "the result is complete, with its residuals; --passes %lld goes on longer, --oversampling "
-      "helps where singular values are close, --tolerance accepts it; flat spectra never converge",
+      "helps where singular values are close, --tolerance or --allow-unchecked accepts it; flat "
+      "spectra never converge",
       (long long)(2 * c->job->passes));
   status->agreed = true;
   return status;

@@ -95,6 +95,21 @@ class Found(unittest.TestCase):
         self.assertEqual(damier.PCA(3, tolerance=1e-4).get_params()["tolerance"], 1e-4)
         self.assertEqual(repr(damier.PCA(2).set_params(n_components=3, seed=4)), "PCA(n_components=3, seed=4)")
 
+    def test_without_convergence(self):
+        flat, words = np.random.default_rng(9).standard_normal((300, 200)), {"method": "passes", "passes": 2}
+        with self.assertWarnsRegex(damier.UncheckedWarning, "did not converge"):
+            self.assertFalse(damier.pca(flat, 3, **words).converged)
+        with self.assertRaises(damier.UncheckedError):
+            damier.pca(flat, 3, allow_unchecked=False, **words)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertFalse(damier.pca(flat, 3, allow_unchecked=True, **words).converged)
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertWarnsRegex(damier.UncheckedWarning, "did not converge"):
+                damier.pca(flat, 3, f"{folder}/p.h5", **words)
+            record = damier.pca(flat, 3, f"{folder}/p.h5", force=True, allow_unchecked=True, **words)
+            self.assertFalse(record.components.converged)
+
     def test_pipeline(self):
         try:
             from sklearn.base import clone

@@ -110,7 +110,7 @@ class Vectors(unittest.TestCase):
         with damier.Context(center_a=of_columns) as context:
             for _ in range(2):
                 np.testing.assert_allclose(context.matmul(a, b), (a - of_columns) @ b, atol=1e-12)
-        with self.assertRaisesRegex(damier.InputError, "memory:center-a has 5 x 1 numbers"):
+        with self.assertRaisesRegex(damier.InputError, "^center_a has 5 x 1 numbers"):
             damier.matmul(a, b, center_a=of_columns[1:])
         for wrong in (np.ones((2, 3)), np.array(["1"] * 6), of_columns * 1j, np.float64(3)):
             with self.assertRaisesRegex(damier.UsageError, "center_a"):

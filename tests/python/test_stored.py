@@ -1,4 +1,5 @@
 """damier.matmul of operands in files, and of stacks of matrices, compared with NumPy."""
+import itertools
 import os
 import tempfile
 import unittest
@@ -391,8 +392,25 @@ class Stacks(InFolder):
             np.testing.assert_array_equal(damier.matmul(file["no"], file["k"]), np.zeros((3, 5, 4)))
             with self.assertRaisesRegex(damier.UsageError, "leading dimensions"):
                 damier.matmul(file["a"], drawn((2, 7, 4)))
-            with self.assertRaisesRegex(damier.UsageError, "must be equal"):
-                damier.matmul(file["a"], b)
+            with self.assertRaisesRegex(damier.UsageError, "is not repeated for a batch of arrays"):
+                damier.matmul(file["b"], a, op_a="t", op_b="t")
+
+    def test_beside_arrays(self):
+        """Batches of which one is in a file, with every op, complex numbers, and an array that is repeated."""
+        turned = {"n": lambda x: x, "t": lambda x: x.swapaxes(-1, -2), "c": lambda x: x.conj().swapaxes(-1, -2)}
+        for of_a, of_b in (((5,), (5,)), ((5,), ()), ((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), (2, 3))):
+            a, b = drawn((*of_a, 5, 7)) + 1j * drawn((*of_a, 5, 7), seed=4), drawn((*of_b, 7, 4), seed=2) * (1 + 2j)
+            with h5py.File(self.path, "w") as file:
+                for op, turn in turned.items():
+                    file[f"a{op}"], file[f"b{op}"] = turn(a), turn(b)
+            for op_a, op_b in itertools.product("ntc", "ntc"):
+                with self.subTest(of_a=of_a, of_b=of_b, op_a=op_a, op_b=op_b):
+                    x, y, ops = turned[op_a](a), turned[op_b](b), {"op_a": op_a, "op_b": op_b}
+                    np.testing.assert_array_equal(damier.matmul(f"{self.path}:/a{op_a}", y, **ops), a @ b)
+                    if of_a == of_b or of_b == (1, 3):  # what is in a file is not repeated
+                        np.testing.assert_array_equal(damier.matmul(turned[op_a](a[0] if of_b == (1, 3) else a), f"{self.path}:/b{op_b}", **ops),
+                                                      (a[0] if of_b == (1, 3) else a) @ b)
+                    np.testing.assert_array_equal(damier.matmul(x, y, **ops), a @ b)
 
     def test_many_in_datasets(self):
         """Small matrices of datasets are read and multiplied in runs."""
