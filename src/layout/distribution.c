@@ -166,6 +166,8 @@ dm_status dm_distribution_part(const dm_distribution *of, dm_extent extent, dm_d
 /* ---- segments ---- */
 
 dm_status dm_axis_cut(const dm_axis *from, const dm_axis *to, dm_segments *s) {
+  s->from = from;
+  s->to = to;
   DM_TRY(dm_buffer_table(from->count + to->count, &s->list));
   int64_t at = 0;
   for (int64_t f = 0, t = 0; f < from->count && t < to->count;) {
@@ -182,6 +184,45 @@ dm_status dm_axis_cut(const dm_axis *from, const dm_axis *to, dm_segments *s) {
 void dm_segments_free(dm_segments *segments) {
   free(segments->list);
   *segments = (dm_segments){0};
+}
+
+dm_overlap_piece dm_overlap_clip(dm_overlap_piece p, int64_t place, dm_range window) {
+  const int64_t skip = dm_max(0, window.begin - place);
+  p.size = dm_min(p.size, window.end - place) - skip;
+  p.at += skip;
+  p.from += skip;
+  p.to += skip;
+  return p;
+}
+
+bool dm_overlap_next(dm_overlap *o, dm_overlap_piece *piece) {
+  for (; o->segment < o->segments->count; o->segment++) {
+    const dm_segment s = o->segments->list[o->segment];
+    const dm_axis_run *from = &o->segments->from->runs[s.from];
+    const dm_axis_run *to = &o->segments->to->runs[s.to];
+    if (from->part != o->from || to->part != o->to) continue;
+    const dm_overlap_piece whole = {.size = s.size,
+                                    .from = from->local + s.begin - from->begin,
+                                    .to = to->local + s.begin - to->begin,
+                                    .from_run = s.from,
+                                    .to_run = s.to};
+    const int64_t places[] = {o->passed, whole.from, whole.to};
+    *piece = dm_overlap_clip(whole, places[o->counts], o->window);
+    o->passed += s.size;
+    if (piece->size <= 0) continue;
+    piece->at = o->at;
+    o->at += piece->size;
+    o->segment++;
+    return true;
+  }
+  return false;
+}
+
+int64_t dm_overlap_size(dm_overlap o) {
+  const int64_t before = o.at;
+  dm_overlap_piece piece;
+  while (dm_overlap_next(&o, &piece)) continue;
+  return o.at - before;
 }
 
 /* ---- elements of a rank ---- */

@@ -80,14 +80,41 @@ typedef struct dm_segment {
 } dm_segment;
 
 typedef struct dm_segments {
+  const dm_axis *from, *to;
   dm_segment *list;
   int64_t count;
 } dm_segments;
 
-/* The common pieces of two axes of the same total, in ascending order. Free also frees what a
- * failed cut left. */
+/* The common pieces of two axes of the same total, which must outlive them, in ascending order.
+ * Free also frees what a failed cut left. */
 dm_status dm_axis_cut(const dm_axis *from, const dm_axis *to, dm_segments *segments);
 void dm_segments_free(dm_segments *segments);
+
+/* What part FROM of one axis gives part TO of the other; only what is in WINDOW, which counts the
+ * elements of the whole overlap, or local places at an end. Start with the rest zero. */
+typedef struct dm_overlap {
+  const dm_segments *segments;
+  int from, to;
+  dm_range window;
+  enum { DM_OVERLAP_ELEMENTS, DM_OVERLAP_FROM, DM_OVERLAP_TO } counts;
+  int64_t segment, passed, at; /* the next ones */
+} dm_overlap;
+
+/* SIZE elements, contiguous at both ends: AT in the window's overlap, and local places in runs. */
+typedef struct dm_overlap_piece {
+  int64_t at, size;
+  int64_t from, to;
+  int64_t from_run, to_run;
+} dm_overlap_piece;
+
+/* What of PIECE, which is at PLACE, is in WINDOW; its size is not positive if nothing is. */
+dm_overlap_piece dm_overlap_clip(dm_overlap_piece piece, int64_t place, dm_range window);
+
+/* The next piece in ascending order; false: there is none. */
+bool dm_overlap_next(dm_overlap *overlap, dm_overlap_piece *piece);
+
+/* All elements from the next one. */
+int64_t dm_overlap_size(dm_overlap overlap);
 
 void dm_distribution_transpose(dm_distribution *of);
 

@@ -35,38 +35,6 @@ typedef struct redistribute_exchange {
   int64_t out_bytes, in_bytes; /* sizes in bytes */
 } redistribute_exchange;
 
-/* ---- segments ---- */
-
-/* The part of segment S in the current round. */
-static dm_segment within(const redistribute_exchange *x, dm_segment s) {
-  const dm_axis_run *run = &x->paced->of->rows.runs[x->paced == x->from ? s.from : s.to];
-  const int64_t local = run->local - x->places[run->part].begin + s.begin - run->begin;
-  const int64_t first = dm_max(local, x->window);
-  const int64_t end = dm_min(local + s.size, x->window + x->height);
-  s.begin += first - local;
-  s.size = dm_max(0, end - first);
-  return s;
-}
-
-typedef enum { REDISTRIBUTE_ROWS, REDISTRIBUTE_COLS } direction;
-
-/* Segment I of a direction; empty unless it goes from part FROM to part TO. */
-static dm_segment redistribute_find(const redistribute_exchange *x, direction d, int64_t i,
-                                    int from, int to) {
-  const dm_segment s = d == REDISTRIBUTE_ROWS ? x->rows.list[i] : x->cols.list[i];
-  const dm_axis *a = d == REDISTRIBUTE_ROWS ? &x->from->of->rows : &x->from->of->cols;
-  const dm_axis *b = d == REDISTRIBUTE_ROWS ? &x->to->of->rows : &x->to->of->cols;
-  if (a->runs[s.from].part != from || b->runs[s.to].part != to) return (dm_segment){0};
-  return d == REDISTRIBUTE_ROWS ? within(x, s) : s;
-}
-
-static int64_t redistribute_sum(const redistribute_exchange *x, direction d, int from, int to) {
-  const int64_t count = d == REDISTRIBUTE_ROWS ? x->rows.count : x->cols.count;
-  int64_t size = 0;
-  for (int64_t i = 0; i < count; i++) size += redistribute_find(x, d, i, from, to).size;
-  return size;
-}
-
 /* ---- one message ---- */
 
 /* A dense matrix from parts (from_row, from_col) to (to_row, to_col). */
@@ -79,15 +47,32 @@ static int64_t redistribute_bytes_of(const redistribute_message *m) {
   return m->view.rows * m->view.cols * dm_dtype_size(m->view.dtype);
 }
 
-static dm_view redistribute_part_of(const redistribute_exchange *x, const dm_end *end, dm_segment r,
-                                    dm_segment c) {
+/* Its rows of the current round. */
+static dm_overlap redistribute_rows(const redistribute_exchange *x, const redistribute_message *m) {
+  const bool paces_from = x->paced == x->from;
+  const int64_t first = x->places[paces_from ? m->from_row : m->to_row].begin + x->window;
+  return (dm_overlap){.segments = &x->rows,
+                      .from = m->from_row,
+                      .to = m->to_row,
+                      .window = {first, first + x->height},
+                      .counts = paces_from ? DM_OVERLAP_FROM : DM_OVERLAP_TO};
+}
+
+static dm_overlap redistribute_cols(const redistribute_exchange *x, const redistribute_message *m) {
+  return (dm_overlap){
+      .segments = &x->cols, .from = m->from_col, .to = m->to_col, .window = {0, INT64_MAX}};
+}
+
+static dm_view redistribute_part_of(const redistribute_exchange *x, const dm_end *end,
+                                    const dm_overlap_piece *r, const dm_overlap_piece *c) {
   const bool is_from = end == x->from;
-  const int64_t row = is_from ? r.from : r.to, col = is_from ? c.from : c.to;
-  const dm_axis_run *rows = &end->of->rows.runs[row], *cols = &end->of->cols.runs[col];
-  const int64_t down = r.begin - rows->begin, right = c.begin - cols->begin;
-  if (!end->backend)
-    return dm_view_sub(end->at(end->context, row, col), down, right, r.size, c.size);
-  return dm_band_part(x->band, rows->local + down, cols->local + right, r.size, c.size);
+  const int64_t row = is_from ? r->from : r->to, col = is_from ? c->from : c->to;
+  if (end->backend) return dm_band_part(x->band, row, col, r->size, c->size);
+  const int64_t row_run = is_from ? r->from_run : r->to_run;
+  const int64_t col_run = is_from ? c->from_run : c->to_run;
+  return dm_view_sub(end->at(end->context, row_run, col_run),
+                     row - end->of->rows.runs[row_run].local,
+                     col - end->of->cols.runs[col_run].local, r->size, c->size);
 }
 
 typedef enum { REDISTRIBUTE_PACK, REDISTRIBUTE_UNPACK, COPY } redistribute_way;
@@ -96,26 +81,19 @@ typedef enum { REDISTRIBUTE_PACK, REDISTRIBUTE_UNPACK, COPY } redistribute_way;
  * without the message's memory. */
 static dm_status walk_rows(const redistribute_exchange *x, const redistribute_message *m,
                            redistribute_way how, dm_range rows) {
-  int64_t next = 0;
-  for (int64_t i = 0; i < x->rows.count; i++) {
-    dm_segment r = redistribute_find(x, REDISTRIBUTE_ROWS, i, m->from_row, m->to_row);
-    const int64_t first = next, row = dm_max(first, rows.begin);
-    next += r.size;
-    r.begin += row - first;
-    r.size = dm_min(next, rows.end) - row;
-    int64_t col = 0;
-    for (int64_t j = 0; j < x->cols.count && r.size > 0; j++) {
-      const dm_segment c = redistribute_find(x, REDISTRIBUTE_COLS, j, m->from_col, m->to_col);
-      if (c.size == 0) continue;
-      const dm_view piece = how == COPY ? redistribute_part_of(x, x->from, r, c)
-                                        : dm_view_sub(m->view, row, col, r.size, c.size);
+  dm_overlap down = redistribute_rows(x, m);
+  for (dm_overlap_piece r; dm_overlap_next(&down, &r);) {
+    r = dm_overlap_clip(r, r.at, rows);
+    dm_overlap across = redistribute_cols(x, m);
+    for (dm_overlap_piece c; r.size > 0 && dm_overlap_next(&across, &c);) {
+      const dm_view piece = how == COPY ? redistribute_part_of(x, x->from, &r, &c)
+                                        : dm_view_sub(m->view, r.at, c.at, r.size, c.size);
       if (how == REDISTRIBUTE_PACK)
-        dm_copy(piece, redistribute_part_of(x, x->from, r, c), false);
+        dm_copy(piece, redistribute_part_of(x, x->from, &r, &c), false);
       else if (!x->taker.take)
-        dm_copy(redistribute_part_of(x, x->to, r, c), piece, false);
+        dm_copy(redistribute_part_of(x, x->to, &r, &c), piece, false);
       else
-        DM_TRY(x->taker.take(x->taker.context, redistribute_part_of(x, x->to, r, c), piece));
-      col += c.size;
+        DM_TRY(x->taker.take(x->taker.context, redistribute_part_of(x, x->to, &r, &c), piece));
     }
   }
   return DM_OK;
@@ -164,22 +142,19 @@ static dm_status each_message(redistribute_exchange *x, bool outgoing, char *mem
   const dm_distribution *other = outgoing ? x->to->of : x->from->of;
   *bytes = 0;
   if (!(outgoing ? x->sends : x->receives)) return DM_OK;
-  for (int r = 0; r < other->rows.parts; r++) {
-    const int64_t rows = outgoing ? redistribute_sum(x, REDISTRIBUTE_ROWS, x->sent_row, r)
-                                  : redistribute_sum(x, REDISTRIBUTE_ROWS, r, x->taken_row);
-    for (int c = 0; c < other->cols.parts && rows > 0; c++) {
-      const int64_t cols = outgoing ? redistribute_sum(x, REDISTRIBUTE_COLS, x->sent_col, c)
-                                    : redistribute_sum(x, REDISTRIBUTE_COLS, c, x->taken_col);
+  for (int r = 0; r < other->rows.parts; r++)
+    for (int c = 0; c < other->cols.parts; c++) {
       redistribute_message m =
           outgoing ? (redistribute_message){x->sent_row, x->sent_col, r, c, 0, {0}}
                    : (redistribute_message){r, c, x->taken_row, x->taken_col, 0, {0}};
+      const int64_t rows = dm_overlap_size(redistribute_rows(x, &m));
+      const int64_t cols = rows > 0 ? dm_overlap_size(redistribute_cols(x, &m)) : 0;
       if (cols == 0) continue;
       m.peer = dm_distribution_rank(other, r, c);
       m.view = dm_view_row_major(memory ? memory + *bytes : NULL, x->dtype, rows, cols);
-      if (!is_own(x, &m)) *bytes += rows * cols * dm_dtype_size(x->dtype);
+      if (!is_own(x, &m)) *bytes += redistribute_bytes_of(&m);
       if (call) DM_TRY(call(x, &m, context));
     }
-  }
   return DM_OK;
 }
 

@@ -24,25 +24,6 @@ static relocation_message relocation_message_of(const dm_relocation *m, int give
   return (relocation_message){giver, taker, first, rows, m->across[pair]};
 }
 
-/* Elements FIRST .. FIRST + COUNT of those along an axis that part FROM_PART gives TO_PART. */
-typedef struct path {
-  const dm_segments *segments;
-  const dm_axis *from, *to;
-  int from_part, to_part;
-  int64_t first, count;
-} path;
-
-static bool is_on(const path *p, dm_segment s) {
-  return p->from->runs[s.from].part == p->from_part && p->to->runs[s.to].part == p->to_part;
-}
-
-static int64_t length(const path *p) {
-  int64_t all = 0;
-  for (int64_t i = 0; i < p->segments->count; i++)
-    if (is_on(p, p->segments->list[i])) all += p->segments->list[i].size;
-  return all;
-}
-
 static int64_t relocation_add(dm_copy_run *list, int64_t count, dm_copy_run one) {
   dm_copy_run *last = count > 0 ? &list[count - 1] : NULL;
   if (last && last->to + last->size == one.to && last->from + last->size == one.from) {
@@ -53,39 +34,23 @@ static int64_t relocation_add(dm_copy_run *list, int64_t count, dm_copy_run one)
   return count + 1;
 }
 
-static int64_t relocation_runs_of(const path *p, relocation_way how, dm_copy_run *list) {
-  int64_t at = 0, count = 0;
-  for (int64_t i = 0; i < p->segments->count; i++) {
-    const dm_segment s = p->segments->list[i];
-    if (!is_on(p, s)) continue;
-    const int64_t begin = dm_max(at, p->first), end = dm_min(at + s.size, p->first + p->count);
-    const int64_t place = s.begin + begin - at;
-    const dm_axis_run *from = &p->from->runs[s.from], *to = &p->to->runs[s.to];
-    if (begin < end)
-      count = relocation_add(
-          list, count,
-          (dm_copy_run){.to = how == RELOCATION_PACK ? begin - p->first
-                                                     : to->local + place - to->begin,
-                        .from = how == RELOCATION_UNPACK ? begin - p->first
-                                                         : from->local + place - from->begin,
-                        .size = end - begin});
-    at += s.size;
-  }
+static int64_t relocation_runs_of(dm_overlap overlap, relocation_way how, dm_copy_run *list) {
+  int64_t count = 0;
+  for (dm_overlap_piece p; dm_overlap_next(&overlap, &p);)
+    count = relocation_add(list, count,
+                           (dm_copy_run){.to = how == RELOCATION_PACK ? p.at : p.to,
+                                         .from = how == RELOCATION_UNPACK ? p.at : p.from,
+                                         .size = p.size});
   return count;
 }
 
-/* The parts of the giver and of the taker; false: one has none. */
-static bool paths_of(const dm_relocation *m, const relocation_message *one, path *rows,
-                     path *cols) {
-  *rows = (path){.segments = &m->rows,
-                 .from = &m->of[FROM].rows,
-                 .to = &m->of[TO].rows,
-                 .first = one->first,
-                 .count = one->rows};
-  *cols = (path){
-      .segments = &m->cols, .from = &m->of[FROM].cols, .to = &m->of[TO].cols, .count = one->cols};
-  return dm_distribution_parts(&m->of[FROM], one->giver, &rows->from_part, &cols->from_part) &&
-         dm_distribution_parts(&m->of[TO], one->taker, &rows->to_part, &cols->to_part);
+/* What the giver has and the taker wants; false: one has none. */
+static bool overlaps_of(const dm_relocation *m, const relocation_message *one, dm_overlap *rows,
+                        dm_overlap *cols) {
+  *rows = (dm_overlap){.segments = &m->rows, .window = {one->first, one->first + one->rows}};
+  *cols = (dm_overlap){.segments = &m->cols, .window = {0, one->cols}};
+  return dm_distribution_parts(&m->of[FROM], one->giver, &rows->from, &cols->from) &&
+         dm_distribution_parts(&m->of[TO], one->taker, &rows->to, &cols->to);
 }
 
 static dm_view local(const dm_relocation *m, const dm_distributed *end) {
@@ -95,14 +60,14 @@ static dm_view local(const dm_relocation *m, const dm_distributed *end) {
 /* Copies ONE, a dense matrix at MEMORY of the workspace, or without it. */
 static dm_status relocation_copy(const dm_relocation *m, const relocation_message *one,
                                  relocation_way how, void *memory, dm_event *copied) {
-  path rows, cols;
-  if (one->rows == 0 || !paths_of(m, one, &rows, &cols)) return DM_OK;
+  dm_overlap rows, cols;
+  if (one->rows == 0 || !overlaps_of(m, one, &rows, &cols)) return DM_OK;
   const dm_view dense =
       dm_view_strided(memory, m->from->local.dtype, DM_DEVICE, one->rows, one->cols, one->cols);
   const dm_copy_runs of = {.rows = m->row_list,
-                           .row_count = relocation_runs_of(&rows, how, m->row_list),
+                           .row_count = relocation_runs_of(rows, how, m->row_list),
                            .cols = m->col_list,
-                           .col_count = relocation_runs_of(&cols, how, m->col_list)};
+                           .col_count = relocation_runs_of(cols, how, m->col_list)};
   const dm_view to = how == RELOCATION_PACK ? dense : local(m, m->to);
   const dm_view from = how == RELOCATION_UNPACK ? dense : local(m, m->from);
   dm_backend *backend = m->space->backend;
@@ -149,10 +114,10 @@ static int64_t relocation_measure(dm_relocation *m, int64_t *widest) {
   *widest = 1;
   for (int g = 0; g < ranks; g++)
     for (int t = 0; t < ranks; t++) {
-      path rows, cols;
-      const relocation_message one = {.giver = g, .taker = t};
-      if (!paths_of(m, &one, &rows, &cols)) continue;
-      const int64_t down = length(&rows), across = length(&cols);
+      dm_overlap rows, cols;
+      const relocation_message one = {g, t, 0, INT64_MAX, INT64_MAX};
+      if (!overlaps_of(m, &one, &rows, &cols)) continue;
+      const int64_t down = dm_overlap_size(rows), across = dm_overlap_size(cols);
       if (down == 0 || across == 0) continue;
       m->down[(int64_t)g * ranks + t] = down;
       m->across[(int64_t)g * ranks + t] = across;
