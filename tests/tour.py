@@ -2,7 +2,8 @@
 """Checks docs/tour.md and the examples of CONTRIBUTING.md against the sources: tour.py ROOT, or --self to check the checker.
 
 A link [`name`](file) says that FILE defines NAME. There are at most 15 stations, each with a link into the sources, in at most 130 words.
-Each folder of tests that CONTRIBUTING.md lists has a first example of at most 40 lines, but for tests/lib.
+Each folder of tests that CONTRIBUTING.md lists has a first example of at most 40 lines, but for tests/lib; so has each folder of src: a
+test_first_FOLDER.c, or what CONTRIBUTING.md says, "of FOLDER [`file`](file)".
 """
 import pathlib
 import re
@@ -39,8 +40,13 @@ def problems(root):
                 yield f"{title}: {link} does not define {name}"
 
 
+def lines_of(file):
+    return len(file.read_text(encoding="utf-8").splitlines())
+
+
 def unlike_examples(root):
-    rows = re.findall(r"^\| `tests/(\w+)` \|.*?\|([^|\n]*)\|$", (root / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M)
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `tests/(\w+)` \|.*?\|([^|\n]*)\|$", text, re.M)
     if not rows:
         yield "CONTRIBUTING.md lists no folders of tests"
     for folder, cell in rows:
@@ -48,8 +54,15 @@ def unlike_examples(root):
         file = root / found[2] if found else None
         if folder != "lib" and not (file and file.is_file()):
             yield f"tests/{folder} has no first example"
-        elif file and len(file.read_text(encoding="utf-8").splitlines()) > MOST_LINES:
+        elif file and lines_of(file) > MOST_LINES:
             yield f"{found[2]} has more than {MOST_LINES} lines"
+    for folder in sorted(path.name for path in (root / "src").iterdir() if path.is_dir()):
+        told = re.search(rf"\bof {folder}\s+\[`[^`]+`\]\(([^)]+)\)", text)
+        file = root / (told[1] if told else f"tests/unit/test_first_{folder}.c")
+        if not file.is_file():
+            yield f"src/{folder} has no first example"
+        elif lines_of(file) > MOST_LINES:
+            yield f"{file.relative_to(root)} has more than {MOST_LINES} lines"
 
 
 def check_itself():
@@ -73,6 +86,12 @@ def check_itself():
             found = list(unlike_examples(root))
             if len(found) != wanted:
                 yield f"the checker finds {found} of {cell!r}"
+        (root / "src/part").mkdir()
+        for told, wanted in (("", 1), ("of part [`long.c`](long.c)", 1), ("of part\n[`a.c`](src/a.c)", 0)):
+            (root / "CONTRIBUTING.md").write_text(f"| `tests/unit` | what | runs | [`a.c`](src/a.c) |\n\n{told}\n")
+            found = list(unlike_examples(root))
+            if len(found) != wanted:
+                yield f"the checker finds {found} of the part {told!r}"
 
 
 def main():
