@@ -1,7 +1,7 @@
 """Tables of docs/ about whole commands, real jobs, packed chunks and kernels."""
 import pathlib
 
-from tables import Lines, Table, code_of, commit_of, estimate, grouped, median, origin, ratios, spread, table
+from tables import Lines, Table, code_of, commit_of, estimate, grouped, median, origin, quotient, ratios, spread, table
 
 
 # ---- whole commands: set user of scripts/bench/commands.py ----
@@ -105,7 +105,7 @@ def speed(by):
 
 
 def busy(by):
-    return lambda g: f"{g.time(by, 'processor_s') / g['bytes'] * 1e9:.2f}"
+    return lambda g: f"{g.time(by, what='processor_s') / g['bytes'] * 1e9:.2f}"
 
 
 def reading(g):
@@ -114,21 +114,15 @@ def reading(g):
     return f"{taken[0][0] / taken[1][0]:.2f}" if all(taken) and "contiguous" not in g["packed"] else ""
 
 
-CODECS = Table("results/files.md", "codecs of one machine", "codec", {
+CODECS = Table("results/files.md", "codecs", "codec", {
     "stored": "{packed}", "bytes / of the matrix": lambda g: f"{g['stored_bytes'] / g['bytes']:.2f}", "h5py, GB/s": speed("h5py"),
-    "damier, GB/s": speed("damier"), "ratio": lambda g: f"{g.time('h5py') / g.time('damier'):.2f}",
+    "damier, GB/s": speed("damier"), "ratio": quotient("h5py", of="damier"),
     "ratio of reading alone": reading, "h5py, s of processors per GB": busy("h5py"), "damier": busy("damier")},
-    by=(lambda r: r["packed"],), footer=lambda records: (
+    by=(lambda r: r["packed"],), each=lambda r: (r["machine"]["device"], r["machine"]["cores"]), footer=lambda records: (
         ["", SHARED + "the two."] if is_shared(records) else []) + [
         "", f"{records[0]['machine']['cores']} processors; h5py {records[0]['h5py']} with hdf5plugin {records[0]['hdf5plugin']} reads with one"
         f"{'' if any('read_s' in r for r in records) else ' and does not multiply'}; medians, GB of the unpacked matrix.",
         *origin(records[:1])])
-
-
-def codecs(records):
-    """One for each machine."""
-    machines = grouped(records, lambda r: (r["machine"]["device"], r["machine"]["cores"])).values()
-    return [line for mine in machines for line in [*CODECS.make(mine), ""]][:-1]
 
 
 # ---- kernels: damier bench kernels ----
@@ -252,6 +246,6 @@ HELPERS = Table("results/kernels.md", "helpers", "bench kernels", KERNEL | TYPE 
     "speed / its speed": share, "goal": lambda g: reached(g, 0.90)},
     among=lambda records: [r for r in records if r["kernel"]["op"] != "gemm"], footer=lambda _: [])
 
-TABLES = [Lines("results/whole_commands.md", "user", "user", whole_commands), JOBS, Lines("results/files.md", "codecs", "codec", codecs), BEST, HELPERS,
+TABLES = [Lines("results/whole_commands.md", "user", "user", whole_commands), JOBS, CODECS, BEST, HELPERS,
           Lines("../kernels/README.md", "rungs", "ladder", rungs, repeats=True),
           Lines("../kernels/README.md", "jit", "ladder", compiled, repeats=True)]

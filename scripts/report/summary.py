@@ -3,7 +3,7 @@ import html
 import math
 
 from own_tables import has_gpu_rows, is_ours, is_shared, set_of
-from tables import Lines, Table, compute_of, gpus_of, grouped, machine_ranks, measured, median, ratios, shape_of, spread, table
+from tables import Lines, Table, brief, compute_of, gpus_of, grouped, machine_ranks, measured, median, quotient, ratios, shape_of, table
 
 OTHERS = {"numpy": "NumPy", "cupy": "CuPy", "torch": "torch"}
 PAGE, IN_MEMORY, SYMMETRIC = "performance.md", "results/memory.md", "results/symmetric.md"
@@ -13,10 +13,6 @@ def square(shape):
     """8192³ for squares, else the shape."""
     sizes = shape.replace(" x ", " × ").split(" × ")
     return f"{sizes[0]}³" if len(set(sizes)) == 1 else " × ".join(sizes)
-
-
-def seconds(value):
-    return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
 
 
 def repeated(records):
@@ -52,15 +48,15 @@ def user(records):
     for where, product, kind, ours, others, mine in of_user(records):
         used += [r for r in mine if is_ours(r["way"])]
         launched = min((t for way, t in ours.items() if way.startswith("mpirun")), default=None)
-        rows.append((where, product, kind, seconds(alone(ours)), seconds(launched) if launched else "",
-                     *(seconds(others[o]) if o in others else "" for o in OTHERS), f"{min(others.values()) / alone(ours):.1f}\u00a0×"))
+        rows.append((where, product, kind, brief(alone(ours)), brief(launched) if launched else "",
+                     *(brief(others[o]) if o in others else "" for o in OTHERS), f"{min(others.values()) / alone(ours):.1f}\u00a0×"))
     head = ("machine", "m = n = k", "type", "`damier`", "fastest by `mpirun`", *OTHERS.values(), "speed, relative to the fastest other")
     return table(head, rows) + measured(used, "`scripts/bench/commands.py user`")
 
 
-def way(name, of=None, text=seconds):
+def beside(name, of):
     """The time of a way, and its ratio to that of another one."""
-    return lambda g: text(g.time(name)) + (f", {g.time(name) / g.time(of):.2f}" if of else "") if g.way(name) else ""
+    return lambda g: f"{g[name].brief}, {g.time(name) / g.time(of):.2f}" if g.way(name) else ""
 
 
 def size_of_node(g):
@@ -68,23 +64,18 @@ def size_of_node(g):
     return f"{m} × {k} × {m}" if k else f"{m}³"
 
 
-def chosen(g):
-    """Without options: the time, and the GPUs that the plan chose."""
-    return f"{seconds(g.time('default'))} ({g.way('default')['ranks']})"
-
-
 # Seconds of one GPU and of `mpirun -n 2` with version 0.2.0 (ca94eee1) on two H100, against which the goals of several GPUs were set.
 BEFORE = {"f64:16384": (0.935, 1.602), "f64:16384x65536": (1.311, 1.981), "f64:32768": (2.464, 3.227)}
 
 
 def before(ranks):
-    return lambda g: seconds(BEFORE[g["product"]][ranks - 1]) if g["product"] in BEFORE else ""
+    return lambda g: brief(BEFORE[g["product"]][ranks - 1]) if g["product"] in BEFORE else ""
 
 
 NODE = Table(PAGE, "summary node", "node", {
-    "m × k × n": size_of_node, "type": lambda g: g["product"].split(":")[0], "`--gpus 1`": way("--gpus 1"),
-    "no option (GPUs chosen)": chosen, "`--gpus 2`, ratio": way("--gpus 2", "--gpus 1"),
-    "`mpirun -n 2`, ratio": way("mpirun -n 2", "--gpus 1"),
+    "m × k × n": size_of_node, "type": lambda g: g["product"].split(":")[0], "`--gpus 1`": "{--gpus 1.brief}",
+    "no option (GPUs chosen)": "{default.brief} ({default.ranks})", "`--gpus 2`, ratio": beside("--gpus 2", "--gpus 1"),
+    "`mpirun -n 2`, ratio": beside("mpirun -n 2", "--gpus 1"),
     "one GPU, 0.2.0": before(1), "`mpirun -n 2`, 0.2.0": before(2)},
     by=(lambda r: r["product"],), footer=repeated)
 
@@ -94,14 +85,14 @@ def arrays(name, columns):
                  by=(lambda r: r["type"], lambda r: r["size"]), footer=repeated)
 
 
-def small(time):
-    return f"{1e6 * time:.3g}\u00a0µs" if time < 1e-3 else f"{1e3 * time:.3g}\u00a0ms"
+def small(name):
+    return lambda g: f"{1e6 * g.time(name):.3g}\u00a0µs" if g.time(name) < 1e-3 else f"{g[name].ms:.3g}\u00a0ms"
 
 
-ARRAYS = arrays("arrays", {"torch, one GPU, with copies": way("torch"), "`damier.matmul`, one GPU": way("one GPU"),
-                           "two GPUs, ratio": way("several GPUs", "one GPU")})
-ARRAYS_ON_CPUS = arrays("arrays on CPUs", {"`numpy.matmul`": way("NumPy", text=small), "`damier.matmul`": way("CPU", text=small),
-                                           "ratio": lambda g: f"{g.time('CPU') / g.time('NumPy'):.2f}"})
+ARRAYS = arrays("arrays", {"torch, one GPU, with copies": "{torch.brief}", "`damier.matmul`, one GPU": "{one GPU.brief}",
+                           "two GPUs, ratio": beside("several GPUs", "one GPU")})
+ARRAYS_ON_CPUS = arrays("arrays on CPUs", {"`numpy.matmul`": small("NumPy"), "`damier.matmul`": small("CPU"),
+                                           "ratio": quotient("CPU", of="NumPy")})
 
 
 def in_case(part, words):
@@ -110,8 +101,8 @@ def in_case(part, words):
 
 OPERANDS = Table(IN_MEMORY, "summary operands", "host operands", {
     "m × n × k, f64": in_case(0, lambda shape: shape.replace("x", " × ")), "A and B in": in_case(1, "{} memory".format),
-    "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": way("multiply"), "copies": way("copies"),
-    "products": way("products"), "`matmul` / the larger": lambda g: f"{g.time('multiply') / max(g.time('copies'), g.time('products')):.2f}"},
+    "C in": in_case(2, {"host": "the same", "gpu": "GPU memory"}.get), "`matmul`": "{multiply.brief}", "copies": "{copies.brief}",
+    "products": "{products.brief}", "`matmul` / the larger": lambda g: f"{g.time('multiply') / max(g.time('copies'), g.time('products')):.2f}"},
     by=(lambda r: r["case"],), footer=repeated)
 
 
@@ -123,9 +114,7 @@ def by_processors(record):
 
 
 def time_of(g, *names):
-    """Of the first of NAMES that was measured."""
-    there = [name for name in names if g.way(name)]
-    return g.time(there[0], "processor_s" if by_processors(g) else "seconds") if there else None
+    return g.time(*names, what="processor_s" if by_processors(g) else "seconds")
 
 
 def ms(*names):
@@ -160,15 +149,10 @@ COVARIANCE = Table(SYMMETRIC, "summary covariance", "covariance", {
     "cov / the other": cov_ratio("numpy_cov", "torch_cov")}, by=(lambda r: r["of"], lambda r: r["type"], lambda r: r["size"]), footer=repeated)
 
 
-def tall_ratio(field):
-    return lambda g: "{:.2f} [{:.2f}, {:.2f}]".format(*g.way("gram")[field])
-
-
 TALL = Table(SYMMETRIC, "summary many rows of files", "gram of files", {
     "X": lambda g: f"{300 * g['size']} × {g['size']}", "type": "{type}",
-    "`damier gram`": lambda g: f"{g.time('gram', 'seconds'):.3g}\u00a0s", "h5py with NumPy": lambda g: f"{g.time('h5py', 'seconds'):.3g}\u00a0s",
-    "ratio": tall_ratio("ratio"), "of processors' time": tall_ratio("processor_ratio"),
-    "load": lambda g: f"{g.way('gram')['load'][0]:.1f}"}, by=(lambda r: r["type"], lambda r: r["size"]), footer=repeated)
+    "`damier gram`": "{gram.s:.3g}\u00a0s", "h5py with NumPy": "{h5py.s:.3g}\u00a0s", "ratio": "{gram.ratios}",
+    "of processors' time": "{gram.processor_ratios}", "load": "{gram.load[0]:.1f}"}, by=(lambda r: r["type"], lambda r: r["size"]), footer=repeated)
 
 
 # ---- modes of arrays in GPU memory, Gram matrices of many rows, and sums of 16-bit products, beside torch.matmul ----
@@ -178,39 +162,31 @@ def asked(g):
     return ", ".join(words + ["elements of unlike size"] * g.get("unlike", False)) or "default"
 
 
-def in_ms(name, places):
-    return lambda g: f"{1e3 * g.time(name):.{places}f}"
-
-
-def beside_torch(g):
-    return spread(g.way("damier")["ratio"], 2)
-
-
 def of_modes(page, name, kind, *sizes, **columns):
     """A row for each case, whose ways alternated."""
     return Table(page, f"summary {name}", kind, columns, by=(lambda r: tuple(r.get(size) for size in sizes), lambda r: r["type"], asked), footer=repeated)
 
 
 MODES = of_modes(IN_MEMORY, "modes", "gpu modes", "m", **{
-    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "torch.matmul, ms": in_ms("torch", 2), "damier, ms": in_ms("unverified", 2),
-    "verified, ms": in_ms("damier", 2), "verified, ratio": beside_torch})
+    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch.ms:.2f}", "damier, ms": "{unverified.ms:.2f}",
+    "verified, ms": "{damier.ms:.2f}", "verified, ratio": "{damier.ratios}"})
 
 SHAPES = of_modes(IN_MEMORY, "shapes", "gpu shapes", "batch", "m", "n", "k", **{
     "m × n × k": lambda g: f"{g['batch']} of " * (g["batch"] > 0) + f"{g['m']} × {g['n']} × {g['k']}", "type": "{type}",
-    "torch.matmul, ms": in_ms("torch", 3), "damier, ms": in_ms("unverified", 3), "ratio": lambda g: f"{g.way('unverified')['ratio'][0]:.2f}",
-    "verified, ms": in_ms("damier", 3), "verified, ratio": beside_torch})
+    "torch.matmul, ms": "{torch.ms:.3f}", "damier, ms": "{unverified.ms:.3f}", "ratio": "{unverified.ratio[0]:.2f}",
+    "verified, ms": "{damier.ms:.3f}", "verified, ratio": "{damier.ratios}"})
 
 ON_TWO = of_modes(IN_MEMORY, "modes on two GPUs", "gpus modes", "m", **{
-    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "one GPU, ms": in_ms("one", 1), "B gathered, torch.matmul, ms": in_ms("torch", 1),
-    "two GPUs, ms": in_ms("damier", 1), "of one GPU": lambda g: f"{g.time('damier') / g.time('one'):.2f}", "of gathering": beside_torch})
+    "m = n = k": "{m}", "type": "{type}", "asked for": asked, "one GPU, ms": "{one.ms:.1f}", "B gathered, torch.matmul, ms": "{torch.ms:.1f}",
+    "two GPUs, ms": "{damier.ms:.1f}", "of one GPU": quotient("damier", of="one"), "of gathering": "{damier.ratios}"})
 
 DEEP = of_modes(SYMMETRIC, "many rows", "gpu grams", "rows", "columns", **{
-    "X": "{rows} × {columns}", "type": "{type}", "asked for": asked, "torch.matmul, ms": in_ms("torch", 2), "`gram`, ms": in_ms("damier", 2),
-    "ratio": beside_torch, "mean error of the diagonal": "{diagonal_error:.1e}"})
+    "X": "{rows} × {columns}", "type": "{type}", "asked for": asked, "torch.matmul, ms": "{torch.ms:.2f}", "`gram`, ms": "{damier.ms:.2f}",
+    "ratio": "{damier.ratios}", "mean error of the diagonal": "{diagonal_error:.1e}"})
 
 DEEP_ON_TWO = of_modes(SYMMETRIC, "Gram matrices on two GPUs", "gpus grams", "rows", "columns", **{
-    "X": "{rows} × {columns}", "type": "{type}", "torch.matmul on one GPU, ms": in_ms("torch", 2), "`gram` on one GPU, ms": in_ms("one", 2),
-    "on two, ms": in_ms("damier", 2), "of one GPU": lambda g: f"{g.time('damier') / g.time('one'):.2f}"})
+    "X": "{rows} × {columns}", "type": "{type}", "torch.matmul on one GPU, ms": "{torch.ms:.2f}", "`gram` on one GPU, ms": "{one.ms:.2f}",
+    "on two, ms": "{damier.ms:.2f}", "of one GPU": quotient("damier", of="one")})
 
 SUMS = Table("precision.md", "summary sums", "gpu sums", {"m = n": "{m}", "k": "{k}", "type": "{type}", "mean relative error": "{error:.1e}"},
              footer=repeated)
@@ -357,7 +333,7 @@ def user_picture(records):
     pairs = sorted(list(pairs_of_users(records))[:4], key=lambda pair: "GPU" in pair[0])
     return bars("Time of a whole product (shorter is better)",
                 [(f"{what}: {other / ours:.1f} times as fast",
-                  [(True, ours, f"{seconds(ours)} damier"), (False, other, f"{seconds(other)} {name}")])
+                  [(True, ours, f"{brief(ours)} damier"), (False, other, f"{brief(other)} {name}")])
                  for what, ours, other, name in pairs])
 
 

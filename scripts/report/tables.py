@@ -146,15 +146,38 @@ def origin(records):
     return ["", *dict.fromkeys(map(line, records)), "", *("    " + command for command in dict.fromkeys(map(command_of, records)))]
 
 
+def brief(value):
+    """Seconds."""
+    return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
+
+
+class Way:
+    """The record of a way, for formats: {torch.ms:.2f}; of a way that is not there all is empty."""
+    UNITS = {"s": lambda r: r["seconds"][0], "ms": lambda r: 1e3 * r["seconds"][0], "brief": lambda r: brief(r["seconds"][0]),
+             "ratios": lambda r: spread(r["ratio"], 2), "processor_ratios": lambda r: spread(r["processor_ratio"], 2)}
+
+    def __init__(self, record):
+        self.record = record
+
+    def __getattr__(self, name):
+        if self.record is None:
+            return self
+        return self.UNITS[name](self.record) if name in self.UNITS else self.record[name]
+
+    def __format__(self, form):
+        return ""
+
+
 class Group(list):
-    """The records of a row, what they have in common, and the groups of the other rows; as a dict, its first record."""
+    """The records of a row, what they have in common, and the groups of the other rows; as a dict, its first record, then its ways."""
 
     def __init__(self, key, records, others):
         super().__init__(records)
         self.key, self.others = key, others
 
     def __getitem__(self, key):
-        return super().__getitem__(0)[key] if isinstance(key, str) else super().__getitem__(key)
+        first = super().__getitem__(0 if isinstance(key, str) else key)
+        return first if not isinstance(key, str) else first[key] if key in first else Way(self.way(key))
 
     def get(self, key, default=None):
         return self[0].get(key, default)
@@ -163,9 +186,15 @@ class Group(list):
         """The newest record of a way that alternated with others; None if there is none."""
         return max((r for r in self if r["way"] == name and "error" not in r), key=lambda r: r["date"], default=None)
 
-    def time(self, name, what="seconds"):
-        """The median of a way."""
-        return self.way(name)[what][0]
+    def time(self, *names, what="seconds"):
+        """The median of the first of NAMES that was measured; None if none was."""
+        return next((record[what][0] for record in map(self.way, names) if record), None)
+
+
+def quotient(*names, of, what="seconds"):
+    """A column: the time of the first of NAMES that was measured, relative to that of OF."""
+    of = of if isinstance(of, tuple) else (of,)
+    return lambda g: f"{g.time(*names, what=what) / g.time(*of, what=what):.2f}"
 
 
 @dataclasses.dataclass
@@ -182,8 +211,13 @@ class Table:
     among: object = None  # of all records those of the table
     keep: object = None  # whether a group is a row
     repeats: bool = False  # a table of the same records on another page has more
+    each: object = None  # function of a record: a table for each value
 
     def make(self, records):
+        some = grouped(records, self.each).values() if self.each else [records]
+        return [line for mine in some for line in ["", *self.make_one(mine)]][1:]
+
+    def make_one(self, records):
         groups = {}
         for key, mine in grouped(self.among(records) if self.among else records, (lambda r: tuple(f(r) for f in self.by)) if self.by else id).items():
             groups[key] = Group(key, mine, groups)
