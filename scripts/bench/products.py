@@ -24,7 +24,7 @@ import shutil
 import sys
 import tempfile
 
-from measure import Failed, alternated, code_of, gpus, mpirun, options_of, run, start
+from measure import Failed, alternated, code_of, compare, gpus, made_by, median, mpirun, options_of, run, start
 
 DEVICE = "--backend cuda --from device"
 EACH = "--backend cuda --require-gpu-per-rank"
@@ -55,43 +55,50 @@ RIVALS = {  # name: (its program of rivals.py, size, types, options of damier)
 
 
 def bench(options, ranks, words, repetitions):
-    words = [*words.split(), "--repetitions", repetitions, "-q", "--json", options.records]
+    """The record of damier's products, a line."""
+    words = [*words.split(), "--repetitions", repetitions, "-q", "--json", "-"]
     print(f"   {ranks} ranks: {' '.join(map(str, words))}", flush=True)
-    run([*(mpirun(ranks) if ranks > 1 else []), options.damier, "bench", "multiply", *words])
+    return run([*(mpirun(ranks) if ranks > 1 else []), options.damier, "bench", "multiply", *words])
 
 
 def in_turns(options):
-    """A set that damier alone multiplies."""
+    """A set that damier alone multiplies; its records are damier's."""
     size, turns, repetitions, products = SETS[options.set]
     n = int(options.sizes or size)
     numbers = {"n": n, "half": n // 2, "quarter": 6 * n * n >> 20, "all": gpus()}
     ways = [product.format(**numbers).split(maxsplit=1) for product in products]
-    for _ in alternated(range(len(ways)), options.pairs or turns, lambda way: bench(
+    for _, said in alternated(range(len(ways)), options.pairs or turns, lambda way: bench(
             options, int(ways[way][0]), ways[way][1], options.repetitions or repetitions), warm_up=0):
-        pass
+        with open(options.records, "a", encoding="utf-8") as records:
+            records.write(said)
 
 
-def alternate(options, count, n, kind):
-    """With a program of rivals.py."""
+def beside(options, count, n, kind):
+    """A program of rivals.py, and damier: the medians of some products in each turn."""
     program, _, _, words = RIVALS[options.set]
     repetitions = options.repetitions or (1 if program == "pdgemm" else 3)
     launcher = [] if program == "cublasxt" else mpirun(count) + ["--bind-to", "none"] * (program == "cublasmp")  # it starts threads
     rival = [*launcher, sys.executable, pathlib.Path(__file__).with_name("rivals.py"), program, kind, n, "--library", options.library,
              "--gpus", count]
-    print(f"== {kind} products of {n} x {n} matrices by damier and {program}, {count} ranks or GPUs", flush=True)
-    rival += ["--setting", options.setting or run(rival).strip(), "--repetitions", repetitions, "--git", code_of(options.damier)["git"]]
-    for way, said in alternated(("damier", program), options.pairs or 10, lambda way: run(rival) if way == program else bench(
-            options, count, f"--size {n} --warmup 1 --type {kind} {words}", repetitions), warm_up=0):
-        if way == program:
-            with open(options.records, "a", encoding="utf-8") as records:
-                records.write(said)
+    rival += ["--setting", options.setting or run(rival).strip(), "--repetitions", repetitions]
+
+    def once(way):
+        said = run(rival) if way == program else bench(options, count, f"--size {n} --warmup 1 --type {kind} {words}", repetitions)
+        record = json.loads(said)
+        facts = record["bench"] | {"residual": record["residual"]} if way == program else {}
+        return facts | {"seconds": median(record["repetitions"]["multiply_s"]), "command": record["command"], "machine": record["machine"],
+                        "verdict": record["verification"]["verdict"]}
+
+    problem = {"shape": f"{n} x {n} x {n}", "m": n, "n": n, "k": n, "work": kind}
+    compare(options.records, {"verb": options.set, **made_by(code_of(options.damier))}, {"problem": problem}, (program, "damier"), once,
+            options.pairs or 10, warm_up=0)
 
 
 def against(options):
     program, size, kinds, _ = RIVALS[options.set]
     counts = options.gpus or f"1 {gpus()}" if program == "cublasxt" else options.ranks or ("2" if program == "pdgemm" else str(gpus()))
     for count, n, kind in itertools.product(dict.fromkeys(counts.split()), (options.sizes or size).split(), (options.types or kinds).split()):
-        alternate(options, int(count), n, kind)
+        beside(options, int(count), int(n), kind)
 
 
 def main():

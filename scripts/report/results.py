@@ -24,7 +24,7 @@ DOCS = ROOT / "docs"
 PRESENT = re.search(r"project\(damier VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
 TABLES = page_tables.TABLES + summary.TABLES
 # Records of these files are of a kind of their own; those of others are of the kind of their verb.
-FILES = ("residues_gpus", "limited_gpu", "scalapack", "cublasxt", "cublasmp", "ladder")
+FILES = ("residues_gpus", "limited_gpu", "ladder")
 
 
 def kind_of(record):

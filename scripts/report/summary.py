@@ -194,10 +194,6 @@ SUMS = Table("precision.md", "summary sums", "gpu sums", {"m = n": "{m}", "k": "
 
 # ---- in memory ----
 
-def multiplied(records):
-    return [median(r["repetitions"]["multiply_s"]) for r in records]
-
-
 def of_memory(records):
     """(record, machine, other, seconds of damier, of the other) of products in memory."""
     for r in records:
@@ -212,10 +208,9 @@ def of_memory(records):
                                ("scalapack", "ScaLAPACK pdgemm", None)):
         for (*_, count), mine in grouped([r for r in records if r["kind"] == kind],
                                          lambda r: (shape_of(r), compute_of(r), gpus_of(r))).items():
-            ours = [r for r in mine if r["verb"] == "bench multiply"]
+            ours, theirs = sorted(mine, key=lambda r: r["way"] != "damier")
             cores = f"{count} cores" if count == 2 else f"{count} ranks on 2 cores"
-            yield (ours[0], cores if where is None else f"{count} GPU{'s' * (count > 1)}{where}", other, multiplied(ours),
-                   multiplied(r for r in mine if r["verb"] != "bench multiply"))
+            yield ours, cores if where is None else f"{count} GPU{'s' * (count > 1)}{where}", other, ours["turns"], theirs["turns"]
 
 
 def rows_of_memory(records):
