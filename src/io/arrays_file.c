@@ -244,10 +244,10 @@ static dm_status arrays_check_room(const dm_location *at, const dm_file_group *g
 
 /* WORK fills the file, which then gets its name. */
 static dm_status arrays_make_file(const dm_location *at, bool force, dm_output_filling *work,
-                                  void *context, const dm_keepalive *keepalive,
-                                  dm_output_file *file) {
+                                  void *context, const dm_attributes *noted,
+                                  const dm_keepalive *keepalive, dm_output_file *file) {
   const dm_output_file wanted = {.at = *at, .made = -1};
-  const dm_output_completion completion = {.force = force};
+  const dm_output_completion completion = {.force = force, .noted = noted};
   bool named = false;
   DM_TRY(dm_output_forget(at));
   DM_TRY(dm_output_fill(file, &wanted, NULL, false, work, context));
@@ -264,7 +264,8 @@ static dm_status arrays_write_archive(const dm_location *at, bool force,
   dm_output_file file;
   dm_status status = archive_gather(&a, groups, count);
   if (!status) status = dm_output_room(at, dm_npz_bytes(a.members, a.count));
-  if (!status) status = arrays_make_file(at, force, archive_fill_file, &a, keepalive, &file);
+  const dm_attributes *noted = count == 1 ? groups->attributes : NULL;
+  if (!status) status = arrays_make_file(at, force, archive_fill_file, &a, noted, keepalive, &file);
   free(a.members);
   free(a.texts);
   return status;
@@ -276,5 +277,5 @@ dm_status dm_arrays_write(const dm_location *at, bool force, const dm_file_group
   if (dm_output_is_npz(at)) return arrays_write_archive(at, force, groups, count, keepalive);
   DM_TRY(arrays_check_room(at, groups, count));
   arrays_file_writing w = {&file, keepalive, groups, count, -1};
-  return arrays_make_file(at, force, arrays_fill_file, &w, keepalive, &file);
+  return arrays_make_file(at, force, arrays_fill_file, &w, NULL, keepalive, &file);
 }

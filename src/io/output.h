@@ -119,6 +119,7 @@ dm_status dm_output_syncing(dm_output *output, bool wait, bool *done);
 /* What a commit adds to a file. PROVENANCE is NULL for files that are not HDF5. */
 typedef struct dm_output_completion {
   const dm_attributes *provenance;
+  const dm_attributes *noted;  /* of a file that has no provenance, or NULL (file_note.h) */
   const dm_tile_record *tiles; /* for attributes of C (output_tiles.h) */
   int64_t count;
   bool force; /* may replace a file with C's name, whose owner and rights C gets */

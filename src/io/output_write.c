@@ -14,6 +14,7 @@
 #include "dataset/hdf5_type.h"
 #include "dataset/hdf5_use.h"
 #include "io/batch.h"
+#include "io/file_note.h"
 #include "io/output_impl.h"
 #include "io/output_tiles.h"
 
@@ -303,6 +304,7 @@ static dm_status output_finish(output_commitment *one, const dm_keepalive *keepa
   DM_TRY(dm_output_sync_made(file, keepalive));
   if (one->c->provenance && !file->store) DM_TRY(read_again(file, one->c));
   DM_TRY(dm_output_take_rights(file));
+  if (one->c->noted) dm_file_note(file->made, one->c->noted);
   return dm_output_check_name(file, file->part);
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/buffer.h"
 #include "core/version.h"
+#include "io/file_note.h"
 #include "io/journal.h"
 #include "io/output_form.h"
 
@@ -86,9 +87,18 @@ static bool done_is_verified(const dm_settings *s, const dm_attributes *list) {
           (done_has(list, "verified", "PARTIAL") || done_has(list, "verified", "UNCHECKED")));
 }
 
+/* Whether the file of OUTPUT has no attributes, but perhaps a note. */
+static bool done_has_note(const dm_location *output) {
+  return dm_output_is_npy(output) || dm_output_is_npz(output);
+}
+
 /* The texts beside C, none if there is no C that can be read. */
 static void done_read(const dm_settings *s, bool reduced, dm_attributes *list) {
   dm_location at = s->output;
+  if (done_has_note(&at)) {
+    dm_file_noted(at.file, list);
+    return;
+  }
   dm_dataset c = {.composite = NULL};
   DM_FREED dm_settings *plain = NULL;
   if (!at.dataset[0] && !dm_output_is_alone(&at)) strcpy(at.dataset, "/c");
@@ -105,6 +115,11 @@ static void done_read(const dm_settings *s, bool reduced, dm_attributes *list) {
   if (status) list->count = 0;
   dm_status_free(status);
   dm_dataset_free(&c);
+}
+
+/* A file with a note is. */
+static bool done_is_complete(const dm_location *output, const dm_attributes *list) {
+  return done_has_note(output) || done_has(list, "damier_state", "complete");
 }
 
 /* The old C would be another one the next time. */
@@ -125,14 +140,12 @@ static dm_status done_find(const dm_settings *s, dm_product_files *f) {
   dm_status_free(status);
   if (!s->if_needed && !s->skip_done) return DM_OK;
   if (s->if_needed) DM_TRY(done_check_old(s, f));
-  /* These have no attributes, or are several files or groups. */
-  if (!f->request[0] || dm_output_is_npy(&s->output) || dm_output_is_npz(&s->output) || s->grm ||
-      kept.count > 1)
-    return DM_OK;
+  /* These are several files or groups. */
+  if (!f->request[0] || s->grm || kept.count > 1) return DM_OK;
   DM_TRY(dm_buffer_table(1, &list));
   done_read(s, kept.count > 0, list);
   f->done = done_has(list, "request", f->request) && done_is_verified(s, list) &&
-            (kept.count > 0 || done_has(list, "damier_state", "complete"));
+            (kept.count > 0 || done_is_complete(&s->output, list));
   if (f->done) f->out = s->output;
   if (f->done && !f->out.dataset[0] && !dm_output_is_alone(&f->out)) strcpy(f->out.dataset, "/c");
   return DM_OK;
@@ -141,7 +154,8 @@ static dm_status done_find(const dm_settings *s, dm_product_files *f) {
 /* Whether OUTPUT, with NAME where it names none, has attributes of this request; *list: these. */
 static bool done_is_here(const dm_settings *s, const dm_product_files *f, dm_settings *named,
                          const char *name, bool is_group, dm_attributes *list) {
-  if (!named->output.dataset[0]) strcpy(named->output.dataset, name);
+  if (!named->output.dataset[0] && !done_has_note(&named->output))
+    strcpy(named->output.dataset, name);
   done_read(named, is_group, list);
   return done_has(list, "request", f->request) && done_is_verified(s, list);
 }
@@ -152,9 +166,7 @@ dm_status dm_request_find_components(const dm_settings *s, dm_product_files *f) 
   dm_status status = done_identify(s, f, f->request);
   if (status) f->request[0] = '\0';
   dm_status_free(status);
-  /* These have no attributes. */
-  if ((!s->if_needed && !s->skip_done) || !f->request[0] || dm_output_is_alone(&s->output) ||
-      dm_output_is_npz(&s->output) || dm_output_is_npy(&s->scores))
+  if ((!s->if_needed && !s->skip_done) || !f->request[0] || dm_output_is_alone(&s->output))
     return DM_OK;
   DM_TRY(dm_buffer_table(1, &list));
   DM_TRY(dm_buffer_table(1, &named));
@@ -166,7 +178,7 @@ dm_status dm_request_find_components(const dm_settings *s, dm_product_files *f) 
   named->output = s->scores;
   f->done =
       done_is_here(s, f, named, dm_output_is_alone(&s->scores) ? "" : "/scores", false, list) &&
-      done_has(list, "damier_state", "complete");
+      done_is_complete(&s->scores, list);
   return DM_OK;
 }
 

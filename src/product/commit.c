@@ -37,7 +37,10 @@ static dm_status commit_recast(const commit_task *c, const dm_keepalive *keepali
   dm_output_completion completion = c->completion;
   completion.tiles = NULL;
   completion.count = 0;
-  if (c->form->npy) completion.provenance = NULL;
+  if (c->form->npy) {
+    completion.noted = completion.provenance;
+    completion.provenance = NULL;
+  }
   completion.force |= !c->form->npy;
   dm_output_file made;
   int held;

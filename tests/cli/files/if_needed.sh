@@ -23,8 +23,6 @@ ranks 2 damier multiply A.h5 B.h5 -o C.h5 --if-needed -qq
 state
 ranks 2 damier multiply A.h5 B.h5 -o C.h5 --if-needed -qq
 state
-damier multiply A.h5 B.h5 -o D.npy --if-needed -qq # without attributes: in doubt
-damier multiply A.h5 B.h5 -o D.npy --if-needed -q | said
 damier multiply 'A.h5:/A[0:5]' B.h5 -o E.h5 --if-needed -qq
 damier multiply 'A.h5:/A[5:10]' B.h5 -o E.h5 --if-needed -q | said
 damier gram A.h5 --top 3 -o F.h5 --if-needed -qq

@@ -34,7 +34,7 @@ printf 'multiply A.h5 B.h5 -o E1.h5\nmultiply E1.h5 B.h5 -o ./E2.h5\nmultiply ./
 damier run chain.txt 2>&1 | listed # a line reads what one before it writes
 printf 'multiply A.h5 B.h5 -o F.h5:/x --append\ngram A.h5 -o F.h5:/y --append\n' > one.txt
 damier run one.txt 2>&1 | listed # two lines write one file
-printf 'pca A.h5 --rank 3 --scores S.h5 -o P1.h5\nmultiply S.h5 B.h5 --op-a t -o SB.h5\nsvd A.h5 --rank=2 -o P2.npz\n' > pca.txt
+printf 'pca A.h5 --rank 3 --scores S.h5 -o P1.h5\nmultiply S.h5 B.h5 --op-a t -o SB.h5\nsvd A.h5 --rank=2 -o P2.h5\n' > pca.txt
 damier run pca.txt 2>&1 | listed # components, and a line that reads the scores of one before it
 damier run pca.txt 2>&1 | listed
 try ranks 2 damier run jobs.txt
