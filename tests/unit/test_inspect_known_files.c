@@ -220,4 +220,4 @@ TEST(test_other_questions) {
   close(fd);
 }
 
-RUN_ALL_IN_FOLDER(test_file_known_files)
+RUN_ALL_IN_FOLDER(test_inspect_known_files)

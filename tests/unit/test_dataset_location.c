@@ -88,4 +88,4 @@ TEST(test_cleaning) {
   assert_string_equal(control, "??1m");
 }
 
-RUN_ALL_IN_FOLDER(test_file_location)
+RUN_ALL_IN_FOLDER(test_dataset_location)

@@ -126,4 +126,4 @@ TEST(test_filters) {
   undo(&(dm_chunk_filter){0}, "abcdefgh", 7, 8, "has 7 bytes where it should have 8");
 }
 
-RUN_ALL_IN_FOLDER(test_file_chunks)
+RUN_ALL_IN_FOLDER(test_io_chunks)

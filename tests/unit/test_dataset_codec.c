@@ -209,4 +209,4 @@ TEST(test_codecs_refused) {
   assert_false(dm_codec_find(307, 0, NULL, &codec));
 }
 
-RUN_ALL(test_file_codec)
+RUN_ALL(test_dataset_codec)

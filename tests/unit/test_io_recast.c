@@ -91,6 +91,6 @@ TEST(test_being_written) {
   end(&s);
 }
 
-TEST_PROGRAM(test_file_recast) {
+TEST_PROGRAM(test_io_recast) {
   return run_all_in_folder();
 }

@@ -114,4 +114,4 @@ TEST(test_no_space) {
   }
 }
 
-RUN_ALL_IN_FOLDER(test_file_behind)
+RUN_ALL_IN_FOLDER(test_io_behind)

@@ -1,5 +1,5 @@
 /* Files with a few wrong bytes: inspection and reading end with an answer, never with a crash here.
- * usage: test_file_mutants [COUNT [SEED]] */
+ * usage: test_inspect_mutants [COUNT [SEED]] */
 #include <signal.h>
 
 #include "core/clock.h"
@@ -95,7 +95,7 @@ TEST(test_mutants) {
                 work->count, accepted, refused, crashes, slowest);
 }
 
-TEST_PROGRAM(test_file_mutants) {
+TEST_PROGRAM(test_inspect_mutants) {
   char folder[64];
   local work = {.folder = new_folder(folder),
                 .count = argc > 1 ? atoi(argv[1]) : 200,

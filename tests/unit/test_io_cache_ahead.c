@@ -41,4 +41,4 @@ TEST(files_are_brought_into_memory) {
   dm_cache_ahead_stop(NULL);
 }
 
-RUN_ALL(test_file_cache_ahead)
+RUN_ALL(test_io_cache_ahead)

@@ -362,7 +362,7 @@ TEST(test_other_versions) {
 }
 
 /* In memory, if there is such a file system: thousands of syncs. */
-TEST_PROGRAM(test_file_journal) {
+TEST_PROGRAM(test_io_journal) {
   char folder[64] = "/dev/shm/damier-unit-XXXXXX";
   if (!mkdtemp(folder)) new_folder(folder);
   const int failed = run_all(folder);

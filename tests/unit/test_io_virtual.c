@@ -223,7 +223,7 @@ TEST(test_bad_lists) {
   dm_dataset_free(&d);
 }
 
-TEST_PROGRAM(test_file_virtual) {
+TEST_PROGRAM(test_io_virtual) {
   srand(7);
   return run_all_in_folder();
 }

@@ -44,4 +44,4 @@ TEST(test_cancelling) {
   free(then);
 }
 
-RUN_ALL_IN_FOLDER(test_file_cancel)
+RUN_ALL_IN_FOLDER(test_io_cancel)

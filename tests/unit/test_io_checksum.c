@@ -116,4 +116,4 @@ TEST(test_sample) {
   fails(dm_checksum_sample(&none, &(uint64_t){0}), DM_E_IO, "opened");
 }
 
-RUN_ALL_IN_FOLDER(test_file_checksum)
+RUN_ALL_IN_FOLDER(test_io_checksum)

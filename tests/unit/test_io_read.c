@@ -137,7 +137,7 @@ TEST(test_rounding) {
   fails(dm_reader_open(&d, DM_F64, &reader), DM_E_IO, "changed since it was inspected");
 }
 
-TEST_PROGRAM(test_file_read) {
+TEST_PROGRAM(test_io_read) {
   srand(7);
   return run_all_in_folder();
 }

@@ -309,4 +309,4 @@ TEST(test_name_taken_meanwhile) {
   give_up(&file);
 }
 
-RUN_ALL_IN_FOLDER(test_file_output)
+RUN_ALL_IN_FOLDER(test_io_output)

@@ -89,4 +89,4 @@ TEST(test_no_space) {
   free(data);
 }
 
-RUN_ALL_IN_FOLDER(test_file_pack_faults)
+RUN_ALL_IN_FOLDER(test_io_pack_faults)

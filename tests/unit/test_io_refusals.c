@@ -113,4 +113,4 @@ TEST(test_full_disk) {
   assert_int_equal(umount(disk), 0);
 }
 
-RUN_ALL_IN_FOLDER(test_file_refusals)
+RUN_ALL_IN_FOLDER(test_io_refusals)

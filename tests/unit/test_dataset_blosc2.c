@@ -77,4 +77,4 @@ TEST(test_frames) {
 #endif
 }
 
-RUN_ALL(test_file_blosc2)
+RUN_ALL(test_dataset_blosc2)

@@ -127,7 +127,7 @@ TEST(test_choice) {
   unlink(path);
 }
 
-TEST_PROGRAM(test_file_writer) {
+TEST_PROGRAM(test_io_writer) {
   char folder[64], memory[64] = "/dev/shm/test_io_put.XXXXXX";
   new_folder(folder);
   const bool twice = mkdtemp(memory) != NULL;

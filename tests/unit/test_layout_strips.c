@@ -140,4 +140,4 @@ TEST(strips_of_images) {
   }
 }
 
-RUN_ALL(test_product_strips)
+RUN_ALL(test_layout_strips)

@@ -110,4 +110,4 @@ TEST(test_forms) {
   fails(dm_output_form_complete(&form, DM_I8, INT64_MAX, INT64_MAX), DM_E_USAGE, "1 GiB");
 }
 
-RUN_ALL_IN_FOLDER(test_file_pack)
+RUN_ALL_IN_FOLDER(test_io_pack)

@@ -129,4 +129,4 @@ TEST(test_not_plain) {
   }
 }
 
-RUN_ALL(test_product_entry_sums)
+RUN_ALL(test_check_entry_sums)

@@ -86,4 +86,4 @@ TEST(short_rows) {
     }
 }
 
-RUN_ALL(test_file_centered)
+RUN_ALL(test_io_centered)

@@ -141,4 +141,4 @@ TEST(test_many_tiles) {
   }
 }
 
-RUN_ALL_IN_FOLDER(test_file_reopen)
+RUN_ALL_IN_FOLDER(test_io_reopen)

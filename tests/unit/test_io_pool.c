@@ -94,4 +94,4 @@ TEST(test_scratch_memory) {
   }
 }
 
-RUN_ALL(test_file_pool)
+RUN_ALL(test_io_pool)

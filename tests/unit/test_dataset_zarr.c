@@ -93,4 +93,4 @@ TEST(test_orders) {
   }
 }
 
-RUN_ALL_IN_FOLDER(test_file_zarr)
+RUN_ALL_IN_FOLDER(test_dataset_zarr)

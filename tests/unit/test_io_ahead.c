@@ -214,4 +214,4 @@ TEST(test_several_readers) {
   free(s.data);
 }
 
-RUN_ALL_IN_FOLDER(test_file_ahead)
+RUN_ALL_IN_FOLDER(test_io_ahead)
