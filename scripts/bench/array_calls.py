@@ -386,6 +386,8 @@ SETS = {
 def chosen(options, job, kind):
     """The cases with the sizes and facts that were asked for."""
     mine = kind.cases(job) if callable(kind.cases) else kind.cases
+    if options.size and "size" not in mine[0][0]:
+        raise Failed(f"{options.set} has no sizes to replace")
     if options.size:
         mine = [*{repr(facts | {"size": size}): (facts | {"size": size}, words) for facts, words in mine for size in options.size}.values()]
     asked = [word.split("=") for word in options.only]
