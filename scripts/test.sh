@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, and runs the tests.
-# usage: scripts/test.sh          the quick tests: a minute and a half on two idle cores, besides the build
+# usage: scripts/test.sh          the quick tests: less than two minutes on two idle cores, besides the build
 #        scripts/test.sh --all    every test, some again with sanitizers, other builds, and checks of
 #                                 the sources; only endurance runs must be started by hand
 # The last line counts passed, failed and skipped tests; the exit code is 1 if anything failed.
@@ -185,7 +185,7 @@ if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMU
     run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick)$'
   else
     cores=$(nproc)
-    note "about $((160 / (cores < 4 ? cores : 4) + 10)) s on $cores cores that are idle; --all takes 20 to 25 minutes on two"
+    note "about $((190 / (cores < 4 ? cores : 4) + 5)) s on $cores cores that are idle; --all takes 20 to 25 minutes on two"
     run_tests release --progress --label-exclude 'long|endurance' --tests-regex "$quick"
   fi
 fi

@@ -1,9 +1,13 @@
 """Arrays in GPU memory without a GPU: parsing and refusals."""
+import sys
+import types
 import unittest
+import unittest.mock
 
 import damier
 import numpy as np
 from damier._arrays import as_matrix
+from damier._device import current_stream
 from damier._dlpack import interface_of
 from gpu_arrays import BOTH, ByDlpack, ByInterface
 
@@ -52,6 +56,21 @@ class Understood(unittest.TestCase):
         host = ByDlpack(HOST.ctypes.data, (4, 4), "f8", device=(1, 0), flags=1)
         with self.assertRaisesRegex(damier.UsageError, "out is read-only"):
             damier.matmul(HOST, HOST, out=host)
+
+
+class Streams(unittest.TestCase):
+    """Of torch, in place of which there is what the package asks it for."""
+
+    def test_of_a_tensor(self):
+        tensor, capturing = types.SimpleNamespace(device=types.SimpleNamespace(index=1)), False
+        functions = types.SimpleNamespace(_cuda_isCurrentStreamCapturing=lambda: capturing, _cuda_getCurrentRawStream=lambda index: streams[index])
+        with unittest.mock.patch.dict(sys.modules, torch=types.SimpleNamespace(_C=functions)):
+            for streams, wanted in (((5, 0), 1), ((5, 77), 77)):
+                self.assertEqual(current_stream(tensor), wanted)
+            capturing = True
+            with self.assertRaisesRegex(damier.UsageError, "a CUDA graph is being captured") as caught:
+                current_stream(tensor)
+        self.assertIn("before or after torch.cuda.graph()", caught.exception.hint)
 
 
 class Refused(unittest.TestCase):
