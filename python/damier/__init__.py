@@ -28,7 +28,7 @@ with _few_blas_threads():
     from ._errors import (CorruptError, DamierWarning, DeviceError, Error, FileError, FitError, HangError, InputError, InternalError,
                           MPIError, StoppedError, UncheckedError, UncheckedWarning, UsageError, VerifyError)
     from ._gradients import check_product as _check_product, is_recorded as _is_recorded, product as _with_gradient
-    from ._kept import KeptContext as _KeptContext
+    from ._kept import KeptContext as _KeptContext, like_last as _like_last
     from ._lazy import Product, product_of as _product_of, save
     from ._library import version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
@@ -136,6 +136,10 @@ def matmul(a: Any, b: Any, out: Any = None, comm: Any = None, *, c: Any = None, 
     array([[1., 0.],
            [0., 1.]])
     """
+    if comm is None and c is None and progress is None:
+        result = _like_last(("matmul",), a, b, out, options)
+        if result is not None:
+            return result
     _check_own("matmul", comm, options)
     expression = _product_of(a, b, c, options)
     if expression is not None:
@@ -221,6 +225,10 @@ def cor(x: Any, y: Any = None, out: Any = None, comm: Any = None, *, of: str = "
 
 def _of_itself(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, progress: Progress | bool | None, options: Mapping[str, Any]) -> Any:
     """The product NAME, "gram", "cov" or "cor", of the lines of X with each other, or with those of Y."""
+    if comm is None and y is None and progress is None and isinstance(of, str):
+        result = _like_last((name, of), x, x, out, options)
+        if result is not None:
+            return result
     y = None if y is x else y
     in_files = out is not None and _all_named(x, y, out)
     _check_comm(comm)

@@ -79,7 +79,7 @@ class Context(Handle):
         self._fills = options.get("missing") not in (None, "refuse")
         self._reduces = reduces(options)
         self._states_lines = any(str(options.get(key)) not in ("None", "False", "no") for key in ("as_column", "as_row"))
-        self._alike: dict[tuple[Any, ...], Alike] = {}  # the last call of each product
+        self._alike: dict[tuple[str, ...], Alike] = {}  # the last call of each product
         self._ops = {x: str(options.get(f"op_{x}") or "n").lower() for x in "ab"}
         self._changes = any(str(options.get(key)) not in ("None", "none", "False", "no")
                             for key in ("center_a", "scale_a", "weights", "center", "scale", "grm", "metric"))
@@ -168,17 +168,23 @@ class Context(Handle):
 
     # ---- arrays ----
 
-    def _take_alike(self, product: tuple[Any, ...], a: Any, b: Any, out: Any) -> tuple[Any, Alike] | None:
+    def _take_alike(self, product: tuple[str, ...], a: Any, b: Any, out: Any) -> tuple[Any, Alike] | None:
         """The result and the earlier call of PRODUCT that this one is like."""
         alike = self._alike.get(product)
         result = None if alike is None else alike.take(a, b, out)
         return None if alike is None or result is None else (result, alike)
 
-    def _again(self, function: Any, result: Any, alike: Alike) -> Any:
+    def like_before(self, product: tuple[str, ...], a: Any, b: Any, out: Any) -> Any:
+        """The result of a PRODUCT of arrays like the last one; None: it must be made in full.  Only without a communicator."""
+        found = self._take_alike(product, a, b, out)
+        return None if found is None else self._again(*found)
+
+    def _again(self, result: Any, alike: Alike) -> Any:
         """RESULT of the call that ALIKE was, with other arrays."""
+        self.shown = alike.shown
         self._entries, self._is_brief = alike.batch, alike.is_brief
         try:
-            self._call_on_arrays(function, *alike.stated)
+            self._call_on_arrays(alike.function, *alike.stated)
         finally:
             self._entries, self._is_brief = 1, False
         return result
@@ -206,10 +212,10 @@ class Context(Handle):
     @_alone
     def matmul(self, a: Any, b: Any, out: Any = None, *, c: Any = None) -> Any:
         """As :func:`damier.matmul`, without gradients; collective."""
+        result = self.like_before(("matmul",), a, b, out) if c is None and self.comm is None else None
+        if result is not None:  # before anything else, which takes longer than a small product
+            return result
         self.shown = ("a", "b")
-        alike = self._take_alike(("matmul",), a, b, out) if c is None and self.comm is None else None
-        if alike is not None:  # before anything else, which takes longer than a small product
-            return self._again(lib.library.damier_multiply, *alike)
         if self.comm is None:
             a, b = (self._found(x, name, True) if location_of(x) is not None else x for x, name in ((a, "a"), (b, "b")))
         lines = of_lines(a, b, out, c, self._ops) if self.comm is None and not self._reduces else None
@@ -218,13 +224,13 @@ class Context(Handle):
         (a, b, out, c), refused = _without_gradients(a, b, out, c)
         alike = None if c is not None or refused else self._take_alike(("matmul",), a, b, out)
         if self._begin(("matmul", c is None), [a, b], alike, refused) and alike is not None:
-            return self._again(lib.library.damier_multiply, *alike)
+            return self._again(*alike)
         a, b = self._found(a, "a"), self._found(b, "b")
         if any(len(_shape_of(x)) > 2 for x in (a, b)):
             return self._as_given(self._batch(a, b, out, c), out, a, b)
         result, stated = self._product(a, b, out, c)
         if stated is not None and c is None and (out is not None or self.comm is None):
-            self._alike["matmul",] = Alike([a, b, out], result, stated)
+            self._alike["matmul",] = Alike(lib.library.damier_multiply, self.shown, [a, b, out], result, stated)
         return self._as_given(result, out, a, b)
 
     def _as_given(self, result: Any, out: Any, *given: Any) -> Any:
@@ -300,7 +306,7 @@ class Context(Handle):
             made, stated = self._product(a, b, of_out, of_old, (count * m, n))
         result = made.reshape(shape) if out is None else out
         if batch > 1 and not any(stored) and stated is not None and c is None and all(s[:-2] == leads for s in shapes):
-            self._alike["matmul",] = Alike([a.array, b.array, out], result, stated, batch)
+            self._alike["matmul",] = Alike(lib.library.damier_multiply, self.shown, [a.array, b.array, out], result, stated, batch)
         return result
 
     def _batch_of_transposed(self, a: Any, b: Any, out: Any, c: Any) -> Any:
@@ -391,13 +397,13 @@ class Context(Handle):
         of_rows, problem = attempt(_of_rows, of)
         (x, out), refused = _without_gradients(x, out)
         problem = problem or refused
-        alike = None if problem else self._take_alike((product, of_rows), x, x, out)
+        alike = None if problem else self._take_alike((product, of), x, x, out)
 
         def call(context: Any, x: Any, _: Any, c: Any, error: Any) -> Any:
             return function(context, x, of_rows, c, error)
 
         if self._begin((product, of_rows), [x], alike, problem) and alike is not None:
-            return self._again(call, *alike)
+            return self._again(*alike)
         operand = self._operand(x, "x", floats=product != "gram")
         self._agree([operand])
         if operand.whole and self._same_types and self._type is None and product == "gram":
@@ -413,7 +419,7 @@ class Context(Handle):
         result, _ = self._result([operand, operand], out, None, self._beta, (n, n), whole)
         stated = self._multiply(call, [operand, operand, result]) if n > 0 else None
         if stated is not None and (out is not None or self.comm is None):
-            self._alike[product, of_rows] = Alike([x, x, out], result.matrix.array, stated)
+            self._alike[product, of] = Alike(call, self.shown, [x, x, out], result.matrix.array, stated)
         return self._as_given(result.matrix.array, out, x)
 
     @_alone

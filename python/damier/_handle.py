@@ -84,6 +84,7 @@ class Handle:
         self._raised: BaseException | None = None
         self.process = os.getpid()
         self._callback = _progress_of(weakref.ref(self))
+        self._is_watched = True  # the library calls it
         with _one_at_a_time:
             self._open(options)
 
@@ -232,22 +233,28 @@ class Handle:
             self._entries_set = self._entries
         with _one_at_a_time:
             self._interrupted, self._raised = False, None
+            self._watch(self.progress is not None or not self._is_brief)
             try:
                 code = self._interruptible(function, self._handle, *arguments, self._error)
             finally:
                 if isinstance(self.progress, Bar):
                     self.progress.close()
             self._record = None
+            noted = lib.library.damier_warnings(self._handle)
         if code or self._interrupted or self._raised is not None:
             self._raise(code, self._error)
-        if function is not lib.library.damier_info:  # its record has them
-            self._warn()
+        if noted and function is not lib.library.damier_info:  # its record has them
+            self._warn(noted)
 
-    def _warn(self, said: str | None = None) -> None:
-        """Of what the library noted, but for what has been SAID."""
-        with _one_at_a_time:
-            text = lib.library.damier_warnings(self._handle)
-        for line in text.decode(errors="replace").splitlines() if text else ():
+    def _watch(self, watched: bool) -> None:
+        """Whether the library calls the progress function, which takes longer than a small product."""
+        if watched != self._is_watched:
+            lib.library.damier_on_progress(self._handle, self._callback if watched else lib.CProgress(0), None)
+            self._is_watched = watched
+
+    def _warn(self, noted: bytes, said: str | None = None) -> None:
+        """Of what the library NOTED, but for what has been SAID."""
+        for line in noted.decode(errors="replace").splitlines():
             if (said is None or said not in line) and not _PROMOTION.search(line):
                 warnings.warn(in_python(line, self.shown), DamierWarning, stacklevel=_caller())
 
@@ -263,7 +270,9 @@ class Handle:
             which = [f"{count} {what}{'s' * (count > 1)}" for count, what in counts if count]
             said = f"{error.message} (NaN or Inf in {' and '.join(which)})" if which else error.message
             warnings.warn(said, UncheckedWarning, stacklevel=_caller())
-            self._warn("not verified: ")
+            with _one_at_a_time:
+                noted = lib.library.damier_warnings(self._handle)
+            self._warn(noted or b"", "not verified: ")
 
     @property
     def record(self) -> Record:

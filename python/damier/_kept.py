@@ -5,6 +5,7 @@ import atexit
 import os
 import sys
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from ._progress import Progress
 from ._vectors import split
 
 _MOST = 8  # different sets of options per thread
+_PLAIN = frozenset((str, int, float, bool, type(None)))  # values that are equal if their types and they are
 
 
 class _OfThread(threading.local):
@@ -25,6 +27,7 @@ class _OfThread(threading.local):
     def __init__(self) -> None:
         self.process = os.getpid()
         self.contexts: dict[Any, Context] = {}
+        self.last: KeptContext | None = None  # of the last call
 
 
 _of_thread = _OfThread()
@@ -32,7 +35,7 @@ _of_thread = _OfThread()
 
 def _contexts() -> dict[Any, Context]:
     if _of_thread.process != os.getpid():  # forked: the parent's contexts are of no use
-        _of_thread.process, _of_thread.contexts = os.getpid(), {}
+        _of_thread.process, _of_thread.contexts, _of_thread.last = os.getpid(), {}, None
     return _of_thread.contexts
 
 
@@ -85,7 +88,7 @@ class KeptContext:
     Options are compared as values, by their texts; ranks agree on them, and on whether all have a context, before one is used.
     Numbers in memory are set for the call alone."""
 
-    __slots__ = "contexts", "key", "context", "numbers"
+    __slots__ = "contexts", "key", "context", "numbers", "options", "types"
 
     def __init__(self, comm: Any, options: dict[str, Any], progress: Progress | bool | None = None) -> None:
         check_comm(comm)
@@ -97,6 +100,17 @@ class KeptContext:
         self.key = key if keeps else None
         self.context = self.contexts.pop(key) if has and keeps else Context(comm, progress=progress, **cast(Any, plain))
         self.numbers = self.context._with(vectors) if vectors else None
+        self.options, self.types = options, list(map(type, options.values()))
+        if comm is None:
+            _of_thread.last = self if keeps and _PLAIN.issuperset(self.types) else None
+
+    def take_again(self, options: Mapping[str, object]) -> bool:
+        """Takes the context for another call, if its OPTIONS are the same; it may serve another call meanwhile."""
+        if self.types != list(map(type, options.values())) or self.options != options or _of_thread.process != os.getpid():
+            return False
+        context = self.contexts.pop(self.key, None)
+        self.context = context or self.context
+        return context is not None
 
     def __enter__(self) -> Context:
         try:
@@ -111,6 +125,8 @@ class KeptContext:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         context, contexts = self.context, self.contexts
+        if error is not None and _of_thread.last is self:
+            _of_thread.last = None
         if self.numbers is not None:
             self.numbers.__exit__(None, None, None)
         if self.key is None:
@@ -121,6 +137,16 @@ class KeptContext:
                 contexts.pop(next(iter(contexts))).close()
         elif not isinstance(error, Error):
             context.close()
+
+
+def like_last(product: tuple[str, ...], a: Any, b: Any, out: Any, options: Mapping[str, object]) -> Any:
+    """The result of a PRODUCT of arrays, without a communicator, that is like the last one of this thread; None: it must be made in
+    full.  It is tried first: all that is known of the options and arrays of that call takes longer to find out than a small product."""
+    last = _of_thread.last
+    if last is None or not last.take_again(options):
+        return None
+    with last as context:
+        return context.like_before(product, a, b, out)
 
 
 @atexit.register

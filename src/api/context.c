@@ -45,8 +45,7 @@ dm_status dm_api_enter(dm_api_visit *v, damier_context *context) {
                    "neither the progress function nor another thread may use it meanwhile");
   v->context = context;
   context->numbers = v->numbers;
-  if (strcmp(dm_chosen(&context->settings, "backend"), "cpu") != 0)
-    v->gpu = dm_backend_current_gpu();
+  if (context->settings.backend != DM_BACKEND_CPU) v->gpu = dm_backend_current_gpu();
   return dm_comm_usable(context->run.world);
 }
 

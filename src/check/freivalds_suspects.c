@@ -51,7 +51,7 @@ static void mark_suspects(const dm_freivalds *check, const dm_row_factors *f,
  * product, or for anyone. Of symmetric products rows differ, by their diagonal, too often;
  * correlations are finished by more than one rounding. */
 static bool may_be_suspect(const dm_freivalds *check, const dm_verdict *verdict) {
-  enum { SUSPECT_MANY_ROWS = 2000, SUSPECT_FEW_TERMS = 1 << 19 };
+  enum { SUSPECT_MANY_ROWS = 700, SUSPECT_FEW_TERMS = 1 << 21 };
   const dm_problem *p = &check->problem;
   const bool is_quick =
       p->m >= SUSPECT_MANY_ROWS || (double)p->k * (double)p->n <= SUSPECT_FEW_TERMS;

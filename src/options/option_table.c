@@ -85,7 +85,8 @@ static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const value_types[] = {"f64",  "f32", "f16", "bf16", "c64",
                                           "c128", "i8",  "i32", "i64",  NULL};
 static const char *const value_accumulate[] = {"auto", "f32", "fast", NULL};
-static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+static const char *const backends[DM_BACKEND_CHOICES + 1] = {
+    [DM_BACKEND_AUTO] = "auto", [DM_BACKEND_CPU] = "cpu", [DM_BACKEND_CUDA] = "cuda"};
 static const char *const transports[] = {"auto", "self", "host",     "shared",
                                          "ipc",  "nccl", "ipc+nccl", NULL};
 static const char *const read_ways[] = {"auto", "pread", NULL};

@@ -28,11 +28,18 @@ static dm_status add_damage(dm_damage *damage, const dm_damaged *one) {
   return DM_OK;
 }
 
-/* The first of DAMAGE's blocks that has an element in common with ONE, or NULL. */
+/* From the first wrong row to the last. Other rows of the block may be good, and stay as they are.
+ */
+static dm_range wrong_rows(const dm_damaged *one) {
+  return (dm_range){one->first, one->last + 1};
+}
+
+/* The first of DAMAGE's blocks whose wrong rows have an element in common with ONE's, or NULL. */
 static const dm_damaged *damage_at(const dm_damage *damage, const dm_damaged *one) {
   for (int64_t i = 0; i < damage->count; i++) {
     const dm_damaged *other = &damage->list[i];
-    if (dm_range_meets(one->rows, other->rows) && dm_range_meets(one->cols, other->cols))
+    if (dm_range_meets(wrong_rows(one), wrong_rows(other)) &&
+        dm_range_meets(one->cols, other->cols))
       return other;
   }
   return NULL;
@@ -285,8 +292,7 @@ static dm_status repair_give_back(dm_job *j, const dm_damage *damage, dm_repair 
   int64_t tiles = 0;
   DM_TRY(dm_comm_agree(j->run->world, dm_buffer_table(damage->count, &wrong)));
   for (int64_t i = 0; i < damage->count; i++)
-    wrong[i] = (dm_extent){.rows = {damage->list[i].first, damage->list[i].last + 1},
-                           .cols = damage->list[i].cols};
+    wrong[i] = (dm_extent){.rows = wrong_rows(&damage->list[i]), .cols = damage->list[i].cols};
   dm_status status =
       dm_checkpoint_give_back(j->sink.checkpoint, wrong, damage->count, good, &tiles);
   repair->tiles += tiles - *good;

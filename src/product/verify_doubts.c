@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/term_sums.h"
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "product/verify.h"
@@ -14,7 +15,6 @@
 enum {
   VERIFY_MOST_ROWS = 8,
   ELEMENTS = 1 << 20, /* of all rows that are multiplied again; at least one is */
-  VERIFY_BLOCK = 512, /* of k: kernels add no more terms in one chain */
   SOME_LINES = 16,    /* of C: with fewer they may */
   FEW_LINES = 4,      /* of C: kernels for vectors add lanes, whose sums may be larger than all of
                        * the partial ones here */
@@ -26,45 +26,15 @@ enum {
 static const double most_of_seen = 8.0, most_of_random = 3.0, most_of_alike = 24.0;
 static const double most_of_chain = 16.0; /* of random ones, where all terms may be in one chain */
 
-enum { RECENT = 4, VERIFY_SAMPLE = 64 /* of the terms of a block */ };
-
-/* The real or imaginary part of an element of A B; of complex numbers one for each part of A, since
- * kernels sum these apart. */
-typedef struct part_sum {
-  long double exact;
-  double chain, block, blocks; /* as rounded: all; those of the present block, and of the others */
-  double most, squares;        /* largest partial sum of the block, or of all; sum of its squares */
-  double size;                 /* |A||B| */
-  double recent[RECENT];       /* terms, of SAMPLED, of which so many are FAMILIAR */
-  int64_t sampled, familiar;
-} part_sum;
-
-/* The same of all ranks together, one vector each. */
-enum {
-  HIGH,
-  LOW,
-  VERIFY_CHAIN,
-  VERIFY_BLOCKS,
-  VERIFY_SQUARES,
-  VERIFY_SIZE,
-  VERIFY_SAMPLED,
-  VERIFY_FAMILIAR,
-  VERIFY_VECTORS
-};
-
 typedef struct doubts {
   dm_run *run;
   const dm_verify *v;
   const dm_problem *p;
   int parts;
-  bool narrow;                                   /* sums are f32 */
-  bool samples;                                  /* the present terms */
-  bool one_chain;                                /* kernels may add all terms in one chain */
-  int64_t rows[VERIFY_MOST_ROWS], count, length; /* LENGTH: of SUMS */
+  int64_t rows[VERIFY_MOST_ROWS], count;
   double *a, *c, *old, *b_squares;
-  part_sum *sums;
-  double *all; /* VERIFY_VECTORS of LENGTH */
-  double *to;  /* of a pass: one row */
+  dm_term_sums sums; /* see sum_at */
+  double *to;        /* of a pass: one row */
 } doubts;
 
 static dm_status take_row(void *context, dm_view part, int64_t row, int64_t col) {
@@ -90,90 +60,42 @@ static dm_status doubts_read_rows(doubts *d, int matrix, int64_t cols, double *r
   return dm_comm_sum_f64(d->run->world, rows, d->count * cols * d->parts);
 }
 
-/* Looks whether TERM is one of the last ones. */
-static void sample_term(part_sum *s, double term) {
-  bool is = false;
-  if (term == 0.0) return;
-  for (int i = 0; i < RECENT; i++) is |= s->recent[i] == term;
-  if (!is) s->recent[(s->sampled - s->familiar) % RECENT] = term;
-  s->sampled++;
-  s->familiar += is;
-}
-
-/* X as it is rounded to the type of the sums. Through memory: GCC 12 at -O2 leaves out two
- * roundings to float that stand beside each other (findings/gcc_two_roundings.sh). */
-static double rounded_sum(const doubts *d, double x) {
-  const volatile float narrow = (float)x;
-  return d->narrow ? (double)narrow : x;
-}
-
-static void add_term(const doubts *d, part_sum *s, long double a, long double b) {
-  const long double term = a * b;
-  s->exact += term;
-  s->chain = rounded_sum(d, (double)(s->chain + term));
-  s->block = rounded_sum(d, (double)(s->block + term));
-  s->most = fmax(s->most, fabs(d->one_chain ? s->chain : s->block));
-  if (term != 0.0L) s->squares += s->most * s->most;
-  s->size += fabs((double)term);
-  if (d->samples) sample_term(s, (double)term);
-}
-
-/* A(r,l) B(l,:), of which B has COLS. */
-static void add_terms(const doubts *d, const double *a, const double *b, int64_t cols,
-                      part_sum *sums) {
-  if (d->parts == 1) {
-    for (int64_t j = 0; j < cols; j++) add_term(d, &sums[j], a[0], b[j]);
-    return;
-  }
-  for (int64_t j = 0; j < cols; j++) {
-    add_term(d, &sums[4 * j], a[0], b[2 * j]);
-    add_term(d, &sums[4 * j + 1], -a[1], b[2 * j + 1]);
-    add_term(d, &sums[4 * j + 2], a[0], b[2 * j + 1]);
-    add_term(d, &sums[4 * j + 3], a[1], b[2 * j]);
-  }
-}
-
-static void end_block(const doubts *d, part_sum *s) {
-  s->blocks = rounded_sum(d, s->blocks + s->block);
-  s->block = 0.0;
-  if (d->one_chain) return;
-  s->squares += s->blocks * s->blocks;
-  s->most = 0.0;
+/* Of the real (X = 0) or imaginary part of element J of a row, the number of the sum that part Y of
+ * A's elements adds to: of complex numbers two, since kernels sum these apart. */
+static int64_t sum_at(const doubts *d, int64_t r, int x, int y, int64_t j) {
+  return ((r * d->parts + x) * d->parts + y) * (d->p->n + DM_TERMS_PADDING) + j;
 }
 
 /* Parts come in the order of rows. */
 static dm_status take_b(void *context, dm_view part, int64_t row, int64_t col) {
   doubts *d = context;
-  const int64_t k = d->p->k, n = d->p->n, parts = d->parts, each = parts * parts;
+  const int parts = d->parts;
   for (int64_t l = 0; l < part.rows; l++) {
     const double *b = dm_view_at(part, l, 0);
     for (int64_t j = 0; j < part.cols * parts; j++) d->b_squares[col + j / parts] += b[j] * b[j];
-    d->samples = (row + l) % VERIFY_BLOCK < VERIFY_SAMPLE;
-    for (int64_t r = 0; r < d->count; r++) {
-      part_sum *sums = d->sums + (r * n + col) * each;
-      for (int64_t j = 0; (row + l) % VERIFY_BLOCK == 0 && j < part.cols * each; j++)
-        end_block(d, &sums[j]);
-      add_terms(d, d->a + (r * k + row + l) * parts, b, part.cols, sums);
-    }
   }
+  for (int64_t r = 0; r < d->count; r++)
+    for (int x = 0; x < parts; x++)
+      for (int y = 0; y < parts; y++)
+        dm_term_sums_add(&d->sums, &(dm_term_operands){.first = row,
+                                                       .rows = part.rows,
+                                                       .at = sum_at(d, r, x, y, col),
+                                                       .count = part.cols,
+                                                       .a = d->a + (r * d->p->k + row) * parts + y,
+                                                       .b = (const double *)part.base + (x ^ y),
+                                                       .a_step = parts,
+                                                       .b_row = part.row_stride * parts,
+                                                       .b_step = parts,
+                                                       .negative = x == 0 && y == 1});
   return DM_OK;
 }
 
 /* Joins the sums of all ranks. */
 static dm_status multiply_again(doubts *d) {
-  const int64_t length = d->length;
   DM_TRY(dm_comm_agree(
       d->run->world, dm_verify_stream(d->run, d->v, DM_B, dm_dtype_widest(d->p->work), take_b, d)));
-  for (int64_t i = 0; i < length; i++) {
-    const part_sum *s = &d->sums[i];
-    const double values[VERIFY_VECTORS] = {
-        (double)s->exact,   (double)(s->exact - (double)s->exact),
-        s->chain,           s->blocks + s->block,
-        s->squares,         s->size,
-        (double)s->sampled, (double)s->familiar};
-    for (int x = 0; x < VERIFY_VECTORS; x++) d->all[x * length + i] = values[x];
-  }
-  DM_TRY(dm_comm_sum_f64(d->run->world, d->all, VERIFY_VECTORS * length));
+  dm_term_sums_finish(&d->sums);
+  DM_TRY(dm_comm_sum_f64(d->run->world, d->sums.vectors, DM_TERMS_JOINED * d->sums.room));
   return dm_comm_sum_f64(d->run->world, d->b_squares, d->p->n);
 }
 
@@ -181,32 +103,32 @@ static dm_status multiply_again(doubts *d) {
  * no sum of its row was rounded. */
 static double allowed(const doubts *d, int64_t i, bool exact) {
   const double more = d->v->from_gpu ? 1.0 + sqrt((double)d->p->k) / 16.0 : 1.0;
-  const double *const at = d->all + i, u = more * d->p->compute.roundoff;
-  const int64_t of = d->length;
+  const double *const at = d->sums.vectors + i, u = more * d->p->compute.roundoff;
+  const int64_t of = d->sums.room;
   if (dm_min(d->p->m, d->p->n) < FEW_LINES) {
-    const double most = u * ((double)d->p->k + 4.0) * at[VERIFY_SIZE * of];
+    const double most = u * ((double)d->p->k + 4.0) * at[DM_TERMS_SIZES * of];
     return most * most;
   }
   if (exact) return 0.0;
-  const double chain = (at[VERIFY_CHAIN * of] - at[HIGH * of]) - at[LOW * of];
-  const double blocks = (at[VERIFY_BLOCKS * of] - at[HIGH * of]) - at[LOW * of];
+  const double chain = (at[DM_TERMS_CHAIN * of] - at[DM_TERMS_HIGH * of]) - at[DM_TERMS_LOW * of];
+  const double blocks = (at[DM_TERMS_BLOCKS * of] - at[DM_TERMS_HIGH * of]) - at[DM_TERMS_LOW * of];
   const double most = more * most_of_seen, seen = most * most * (chain * chain + blocks * blocks);
-  const bool alike = 4.0 * at[VERIFY_FAMILIAR * of] > at[VERIFY_SAMPLED * of];
-  const double random = d->one_chain ? most_of_chain : most_of_random;
+  const bool alike = 4.0 * at[DM_TERMS_FAMILIAR * of] > at[DM_TERMS_SAMPLED * of];
+  const double random = d->sums.one_chain ? most_of_chain : most_of_random;
   const double times = u * (alike ? most_of_alike : random);
-  return fmax(seen, times * times * at[VERIFY_SQUARES * of]);
+  return fmax(seen, times * times * at[DM_TERMS_SQUARES * of]);
 }
 
 /* Whether no sum of row R was rounded, of so many that this is no accident: of whole numbers, say.
  */
 static bool is_exact(const doubts *d, int64_t r) {
-  const int64_t each = d->p->n * d->parts * d->parts;
-  bool exact = !d->one_chain && !d->v->from_gpu;
-  for (int64_t i = r * each; i < (r + 1) * each && exact; i++) {
-    const double *const at = d->all + i;
-    exact = at[VERIFY_CHAIN * d->length] == at[0] && at[VERIFY_BLOCKS * d->length] == at[0] &&
-            at[LOW * d->length] == 0.0 &&
-            4.0 * at[VERIFY_FAMILIAR * d->length] <= at[VERIFY_SAMPLED * d->length];
+  const int64_t of = d->sums.room;
+  bool exact = !d->sums.one_chain && !d->v->from_gpu;
+  for (int64_t i = sum_at(d, r, 0, 0, 0); i < sum_at(d, r + 1, 0, 0, 0) && exact; i++) {
+    const double *const at = d->sums.vectors + i;
+    exact = at[DM_TERMS_CHAIN * of] == at[0] && at[DM_TERMS_BLOCKS * of] == at[0] &&
+            at[DM_TERMS_LOW * of] == 0.0 &&
+            4.0 * at[DM_TERMS_FAMILIAR * of] <= at[DM_TERMS_SAMPLED * of];
   }
   return exact;
 }
@@ -217,6 +139,8 @@ static double ratio_of_row(const doubts *d, int64_t r) {
   const double *alpha = d->v->equation.alpha, *beta = d->v->equation.beta;
   const int parts = d->parts;
   const bool exact = is_exact(d, r);
+  const double *const high = dm_term_sums_of(&d->sums, DM_TERMS_HIGH), *const low = dm_term_sums_of(
+                                                                           &d->sums, DM_TERMS_LOW);
   double error = 0.0, most = 0.0;
   for (int64_t j = 0; j < p->n; j++) {
     const int64_t at = (r * p->n + j) * parts, last = at + parts - 1;
@@ -225,9 +149,10 @@ static double ratio_of_row(const doubts *d, int64_t r) {
     if (!(of_column > 0.0)) of_column = 1.0;
     for (int x = 0; x < parts; x++) {
       if (d->old) old[x] = d->old[at + x];
-      for (int64_t y = (at + x) * parts; y < (at + x + 1) * parts; y++) {
-        z[x] += (long double)d->all[y] + d->all[LOW * d->length + y];
-        may += parts * allowed(d, y, exact);
+      for (int y = 0; y < parts; y++) {
+        const int64_t sum = sum_at(d, r, x, y, j);
+        z[x] += (long double)high[sum] + low[sum];
+        may += parts * allowed(d, sum, exact);
       }
     }
     const long double re = alpha[0] * z[0] - alpha[1] * z[1] + (long double)beta[0] * old[0] -
@@ -255,7 +180,6 @@ static void choose_rows(doubts *d, const uint8_t *wrong, const dm_verdict *verdi
   for (int64_t i = 0; i < d->p->m && !verdict->pass; i++)
     if (wrong[i] && seen++ % step == 0 && i != d->rows[0] && d->count < most)
       d->rows[d->count++] = i;
-  d->length = d->count * d->p->n * d->parts * d->parts;
 }
 
 static dm_status open_doubts(doubts *d) {
@@ -264,13 +188,13 @@ static dm_status open_doubts(doubts *d) {
   DM_TRY(dm_buffer_table(of_c, &d->c));
   if (d->p->reads_c) DM_TRY(dm_buffer_table(of_c, &d->old));
   DM_TRY(dm_buffer_table(n, &d->b_squares));
-  DM_TRY(dm_buffer_table(d->length, &d->sums));
-  return dm_buffer_table(VERIFY_VECTORS * d->length, &d->all);
+  return dm_term_sums_open(&d->sums, sum_at(d, d->count, 0, 0, 0));
 }
 
 static void close_doubts(doubts *d) {
-  void *const all[] = {d->a, d->c, d->old, d->b_squares, d->sums, d->all};
+  void *const all[] = {d->a, d->c, d->old, d->b_squares};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+  dm_term_sums_close(&d->sums);
 }
 
 static dm_status doubts_read_all(doubts *d) {
@@ -293,8 +217,8 @@ static bool is_moderate(const doubts *d) {
   bool is = true;
   for (int64_t j = 0; j < d->p->n; j++)
     is &= d->b_squares[j] == 0.0 || (d->b_squares[j] > 1e-150 && d->b_squares[j] < 1e150);
-  for (int64_t i = 0; i < d->length; i++) {
-    const double squares = d->all[VERIFY_SQUARES * d->length + i];
+  for (int64_t i = 0; i < d->sums.count; i++) {
+    const double squares = dm_term_sums_of(&d->sums, DM_TERMS_SQUARES)[i];
     is &= squares == 0.0 || (squares > 1e-250 && squares < 1e250);
   }
   return is;
@@ -318,12 +242,13 @@ static void settle_doubts(const dm_problem *p, double ratio, uint8_t *wrong, dm_
 
 dm_status dm_verify_doubts(dm_run *run, const dm_verify *v, const dm_problem *p, uint8_t *wrong,
                            dm_verdict *verdict) {
-  doubts d = {.run = run,
-              .v = v,
-              .p = p,
-              .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
-              .narrow = dm_dtype_real(p->accumulator) == DM_F32,
-              .one_chain = v->from_gpu || dm_min(dm_problem_entry_rows(p), p->n) < SOME_LINES};
+  doubts d = {
+      .run = run,
+      .v = v,
+      .p = p,
+      .parts = dm_dtype_is_complex(p->work) ? 2 : 1,
+      .sums = {.narrow = dm_dtype_real(p->accumulator) == DM_F32,
+               .one_chain = v->from_gpu || dm_min(dm_problem_entry_rows(p), p->n) < SOME_LINES}};
   double worst = 0.0;
   DM_TRY(dm_comm_broadcast(run->world, verdict, sizeof *verdict, 0));
   DM_TRY(dm_comm_broadcast(run->world, wrong, p->m, 0));

@@ -21,6 +21,8 @@ from running import expect
 
 PLACES = ("C", "partial sum", "share", "panel")
 CAME = ("repaired", "below", "left out", "missed")
+# A column of C is wrong: first some of its rows stand out, and then others, which were not computed again.
+KNOWN = (("f32", "range", "panel", 20, "bt:2:20:0.876659"),)
 RUNS = {1: "--panel 64", 2: "--panel 64 --transport host", 4: "--panel 64 --grid 2x1x2"}
 
 
@@ -107,6 +109,7 @@ def campaign(folder, rng, flips):
                     ranks = 1 if number % 8 else rng.choice((1, 2, 4))
                     bit = rng.randrange(BITS[kind])
                     work.append((bed, place, ranks, bit, f"C{len(work)}", flip_of(rng, bed, ranks, place, bit)))
+            work += [(bed, place, 1, bit, f"known{len(work)}", flip) for of, range_of, place, bit, flip in KNOWN if (of, range_of) == (kind, data)]
     results = []
 
     def one(item):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import unittest
+import warnings
 
 import damier
 import numpy as np
@@ -95,6 +96,75 @@ class Again(unittest.TestCase):
         for three in (3.0, np.float64(3), np.int64(3), np.float32(3), np.array(3.0), 3 + 0j, "3"):
             np.testing.assert_array_equal(damier.matmul(a, a, alpha=three), 3 * (a @ a))
         self.assertEqual(len(_kept._contexts()), count)
+
+    def test_options_that_are_equal_in_python(self):
+        """1, 1.0 and True are equal, and so are the dictionaries that have them."""
+        a = drawn(5, 5)
+        for _ in range(2):
+            for one in (1, 1.0, "1", None):
+                np.testing.assert_array_equal(damier.matmul(a, a, alpha=one), a @ a)
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(a, a, alpha=True)
+            with self.assertRaises(damier.UsageError):
+                damier.matmul(a, a, alpha=np.ones(5))
+            with self.assertRaises(damier.UsageError):
+                damier.gram(a, of=["columns"])
+            with self.assertRaisesRegex(damier.UsageError, "there is no option"):
+                damier.matmul(a, a, alhpa=1)
+
+    def test_results_in_operands(self):
+        for _ in range(3):
+            a, b = drawn(6, 6), drawn(6, 6)
+            expected = a @ b
+            np.testing.assert_array_equal(damier.matmul(a, b, np.zeros((6, 6))), expected)
+            np.testing.assert_array_equal(damier.matmul(a, b, a), expected)
+            a = drawn(6, 6)
+            expected = a @ b
+            np.testing.assert_array_equal(damier.matmul(a, b, b.T), expected)
+
+    def test_a_call_within_a_call(self):
+        """A function that shows a warning multiplies, too: what the outer call used is not free."""
+        a, inner = drawn(6, 6), []
+        a[2, 3] = np.nan
+
+        def show(*_):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                x = drawn(6, 6)
+                inner.append((x @ x, damier.matmul(x, x)))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = show
+            for _ in range(4):
+                b = drawn(6, 6)
+                np.testing.assert_array_equal(damier.matmul(a, b), a @ b)
+        self.assertEqual(len(inner), 4)
+        for expected, found in inner:
+            np.testing.assert_array_equal(found, expected)
+
+    def test_progress_after_calls_without(self):
+        a, seen = drawn(6, 6), []
+        with damier.Context(progress=lambda done, total: seen.append(done)) as context:
+            for _ in range(3):
+                seen.clear()
+                context.matmul(a, a)
+                self.assertTrue(seen)
+        large, small = drawn(1200, 1200), drawn(6, 6)
+        for _ in range(2):  # a brief call, which asks for nothing, between others
+            np.testing.assert_array_equal(damier.matmul(small, small), small @ small)
+            np.testing.assert_array_equal(damier.matmul(large, large), large @ large)
+            damier.matmul(a, a, progress=lambda done, total: seen.append(total))
+        self.assertGreater(len(seen), 1)
+
+    def test_products_of_a_matrix_with_itself(self):
+        for _ in range(3):
+            x = drawn(40, 5)
+            np.testing.assert_array_equal(damier.gram(x), x.T @ x)
+            np.testing.assert_array_equal(damier.gram(x, of="rows"), x @ x.T)
+            np.testing.assert_allclose(damier.cov(x), np.cov(x, rowvar=False), atol=1e-12)
+            np.testing.assert_allclose(damier.cov(x, divide="n"), np.cov(x, rowvar=False, ddof=0), atol=1e-12)
+            np.testing.assert_allclose(damier.cor(x), np.corrcoef(x, rowvar=False), atol=1e-12)
 
 
 class Vectors(unittest.TestCase):
