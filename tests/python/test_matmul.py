@@ -751,7 +751,7 @@ class Refused(unittest.TestCase):
         x = np.ones((3, 3))
         self.assertIn("grid", self.refused("no option 'gird'", x, x, gird="1x1x1").hint)
         self.assertIn("damier.options", self.refused("no option 'quxx'", x, x, quxx=1).hint)
-        self.refused("op-a", x, x, op_a="q")
+        self.refused("op_a", x, x, op_a="q")
         self.refused("neither out nor c", x, x, beta=1)
         self.refused("must be real", x, x, alpha=1j)
         self.refused("zero byte", x, x, kernel="a\0b")
