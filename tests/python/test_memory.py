@@ -228,7 +228,8 @@ def again(work):
 class Forks(unittest.TestCase):
     def run_python(self, begin, text):
         done = subprocess.run([sys.executable, "-c", begin + textwrap.dedent(text)], capture_output=True, text=True, timeout=60,
-                              env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}, check=False)
+                              env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore:This process:DeprecationWarning"},
+                              check=False)  # from 3.12 on Python warns of forks beside threads
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
