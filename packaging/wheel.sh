@@ -10,12 +10,14 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
-packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel cuda=OFF machine=$(uname -m) kind="" paths=()
+packages=$root/build/packages tools=$root/build/wheel-tools made=$root/build/wheel cuda=OFF machine=$(uname -m) kind="" paths=() options=()
 strip="strip"
 if [ "${1-}" = --cuda ]; then
   shift
   has nvcc || die "--cuda needs nvcc, the compiler of the CUDA Toolkit"
   cuda=ON made=$made-cuda kind=1cuda$(nvcc --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
+  # Ampere, Hopper, Blackwell, and PTX for later ones; CUDA 12 does not know all of them.
+  if [ "$kind" != 1cuda12 ]; then options=("-DCMAKE_CUDA_ARCHITECTURES=80-real;90a-real;100-real;120-real;120-virtual"); fi
 elif [ "${1-}" = --aarch64 ]; then
   shift
   made=$made-aarch64 machine=aarch64 strip=aarch64-linux-gnu-strip
@@ -37,8 +39,9 @@ fi
 say "building the program and the library without MPI"
 configure=(cmake --preset release -B "$made" -DDAMIER_CUDA="$cuda")
 if [ "$machine" != "$(uname -m)" ]; then configure=(scripts/aarch64.sh configure "$made"); fi
-"${configure[@]}" -DDAMIER_MPI=OFF -DDAMIER_TESTS=OFF -DDAMIER_STATIC=OFF -DCMAKE_SKIP_RPATH=ON "$@" >"$log"
-cmake --build "$made" --target installed 2>&1 | show_tenths >>"$log"
+"${configure[@]}" -DDAMIER_MPI=OFF -DDAMIER_TESTS=OFF -DDAMIER_STATIC=OFF -DDAMIER_ONE_PROGRAM=ON -DCMAKE_SKIP_RPATH=ON \
+  "${options[@]}" "$@" >"$log"
+cmake --build "$made" --target damier libdamier 2>&1 | show_tenths >>"$log"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -50,7 +53,7 @@ version=$(basename "$tree")
 man=$tree$version.data/data/share/man/man1
 mkdir -p "$tree$version.data/scripts" "$man"
 cp docs/damier.1 docs/damier-bench.1 "$man"
-cp "$made/damier" "$made/damier-bench" "$tree$version.data/scripts/"
+cp "$made/damier" "$tree$version.data/scripts/"
 cp -L "$made/libdamier.so.0" "$tree/damier/"
 "$strip" "$tree$version.data/scripts/"* "$tree/damier/libdamier.so.0"
 sed -i "s/^Tag: .*/Tag: py3-none-linux_$machine/; s/^Root-Is-Purelib: .*/Root-Is-Purelib: false/" \
@@ -66,19 +69,22 @@ PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair "${paths[@]}" --wheel-dir "
   { tail -n 20 "$log" >&2; die "auditwheel failed; all of it is in $log"; }
 
 # auditwheel's scripts look for the programs where Python installs packages by default, where 'pip install --user' and
-# '--target' have none.
+# '--target' have none. damier-bench is in damier: kernels would be there twice.
 "$tools/bin/wheel" unpack --dest "$scratch/repaired" "$scratch"/repaired/damier-*.whl >>"$log"
 tree=$(echo "$scratch"/repaired/damier-*/)
-for program in "$tree"damier.scripts/*; do
-  cat >"$tree$version.data/scripts/${program##*/}" <<END
+for program in damier damier-bench; do
+  words=sys.argv
+  if [ "$program" = damier-bench ]; then words='["damier", "bench"] + sys.argv[1:]'; fi
+  cat >"$tree$version.data/scripts/$program" <<END
 #!python
 import importlib.util, os, sys
 above = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 package = importlib.util.find_spec("damier")
 folders = [above] + ([os.path.dirname(os.path.dirname(package.origin))] if package else [])
-programs = [os.path.join(folder, "damier.scripts", "${program##*/}") for folder in folders]
-os.execv(next(filter(os.path.exists, programs), programs[-1]), sys.argv)
+programs = [os.path.join(folder, "damier.scripts", "damier") for folder in folders]
+os.execv(next(filter(os.path.exists, programs), programs[-1]), $words)
 END
+  chmod +x "$tree$version.data/scripts/$program"
 done
 rm -f "$packages/$version${kind:+-$kind}-py3"-*"_$machine.whl"
 "$tools/bin/wheel" pack ${kind:+--build-number "$kind"} --dest-dir "$packages" "$tree" >>"$log"

@@ -18,6 +18,9 @@ int dm_cli_program(int argc, char **argv, const dm_cli_work *works);
  * is one of products or their checks, and that does nothing if its C is complete. */
 int dm_cli_job(int argc, char **argv, const dm_call *within);
 
+/* The program damier-bench, whose words ARGV are; NULL where it is a file of its own. */
+int dm_bench_program(int argc, char **argv) __attribute__((weak));
+
 /* The environment as it was when the program started. */
 void dm_cli_restore_environment(void);
 
