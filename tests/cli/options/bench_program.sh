@@ -23,5 +23,5 @@ alone/"$(basename "$program")" bench multiply --size 48 2>&1 | sed "s|$PWD|.|"
 alone/"$(basename "$program")" bench multiply --size 48 2>/dev/null || echo "exit $?"
 ranks 2 alone/"$(basename "$program")" bench multiply --size 48 2>&1 | grep -c 'cannot be started'
 # damier holds no benchmark. Programs without symbols show nothing.
-if nm "$bench" 2>/dev/null | grep -q dm_bench_; then nm "$program" | grep dm_bench_; fi
+if nm --defined-only "$bench" 2>/dev/null | grep -q dm_bench_; then nm --defined-only "$program" | grep dm_bench_; fi
 exit 0
