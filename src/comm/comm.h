@@ -61,7 +61,8 @@ bool dm_comm_is_alone(const dm_comm *world);
 /* Whether one process has all ranks: a single one, or a team's (team.h). */
 bool dm_comm_is_one_process(const dm_comm *world);
 
-/* "Open MPI 4.1.4": the library loaded; "none": this build has no MPI. */
+/* "Open MPI 4.1.4", or "Open MPI 5.0.7, CUDA-aware": the library loaded; "none": this build has no
+ * MPI. */
 void dm_comm_library(char *text, int64_t size);
 
 /* ---- communicators ---- */

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,14 @@ bool dm_comm_ignores_gpus(void) {
 #endif
 }
 
+/* Whether the library says that it sends GPU memory. Several have this function, in headers of
+ * their own, and the one that is loaded need not be the one that was there at the build. */
+static bool comm_mpi_sends_gpu_memory(void) {
+  int (*query)(void);
+  *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+  return query && query() == 1;
+}
+
 void dm_comm_library(char *text, int64_t size) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "unknown MPI";
   int length;
@@ -266,7 +275,8 @@ void dm_comm_library(char *text, int64_t size) {
   const char *number = word ? word + strlen(" Version") : "";
   if (word) *word = 0;
   number += strspn(number, " :\t");
-  snprintf(text, (size_t)size, "%s%s%s", version, *number ? " " : "", number);
+  snprintf(text, (size_t)size, "%s%s%s%s", version, *number ? " " : "", number,
+           comm_mpi_sends_gpu_memory() ? ", CUDA-aware" : "");
 }
 
 /* ---- messages ---- */
