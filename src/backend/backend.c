@@ -209,6 +209,11 @@ dm_status dm_backend_syrk(dm_backend *backend, dm_view c, dm_view a, bool accumu
   return backend->ops->syrk(backend, c, a, accumulate, done);
 }
 
+bool dm_backend_halves(dm_backend *backend, dm_dtype dtype, int64_t size) {
+  DM_INHERIT(backend, gemm);
+  return backend->ops->halves && backend->ops->halves(backend, dtype, size);
+}
+
 /* Columns of the accumulators C per column of ELEMENTS: see dm_compute_parts. */
 static int64_t backend_parts_of(dm_view c, dm_view elements) {
   return dm_dtype_is_complex(elements.dtype) && !dm_dtype_is_complex(c.dtype) ? 2 : 1;

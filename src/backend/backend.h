@@ -126,6 +126,9 @@ dm_status dm_backend_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, 
 dm_status dm_backend_syrk(dm_backend *backend, dm_view c, dm_view a, bool accumulate,
                           dm_event *done);
 
+/* Whether this does half of the work for a C of SIZE rows, so that it need not be cut. */
+bool dm_backend_halves(dm_backend *backend, dm_dtype dtype, int64_t size);
+
 /* The same for a row with a FINISH: C, the first accumulator, and those that follow at distances of
  * PLANE elements, (+)= A B; finish then computes SUMS, in the place of the accumulators or
  * elsewhere. For a row with moduli, EXPONENTS are those of the rows and columns of C, and C is

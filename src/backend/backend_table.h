@@ -128,6 +128,8 @@ typedef struct dm_backend_ops {
                     dm_event *done);
   /* (optional) NULL: as any product. */
   dm_status (*syrk)(dm_backend *backend, dm_view c, dm_view a, bool accumulate, dm_event *done);
+  /* (optional) NULL: false. */
+  bool (*halves)(dm_backend *backend, dm_dtype dtype, int64_t size);
   /* (optional) For the row and its calls; C: the first accumulators. */
   dm_status (*gemm_parts)(dm_backend *backend, dm_view c, int64_t plane, dm_view a, dm_view b,
                           bool accumulate, dm_exponents exponents, dm_event *done);

@@ -2,6 +2,7 @@
 #include "backend/probe.h"
 #include "backend/whole_product.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "core/copy.h"
 #include "core/crew.h"
 
-enum { PENDING = 64, FINISHED_ROWS = 64 };
+enum { PENDING = 64, FINISHED_ROWS = 64, HALF_STEP = 16, HALF_ROWS = 512, HALF_MOST = 16384 };
 
 /* A posted product and its progress. */
 typedef struct cpu_pending {
@@ -30,7 +31,7 @@ typedef struct cpu_backend {
   dm_backend base;
   int threads;
   int for_library, of_library; /* threads that the library may use, and has at present */
-  dm_crew *crew;               /* for tiles and residues; else NULL */
+  dm_crew *crew;               /* for tiles, residues and halves; else NULL */
   int64_t tile;
   cpu_pending queue[PENDING];
   dm_event posted, finished; /* counts of products; event e is product e */
@@ -211,9 +212,55 @@ static dm_status multiply_piece(cpu_backend *cpu, dm_view c, dm_view a, dm_view 
   return DM_OK;
 }
 
+/* ---- half of a square ----
+ *
+ * The library's threads wait for each other in a loop, within each product and for the next one. So
+ * the crew shares the work: strips of rows, up to the diagonal, with as many products each. Each
+ * strip packs the columns on its left again, which takes too long if it has few rows. */
+
+typedef struct shared_half {
+  dm_view c, a;
+  bool accumulate;
+  int strips;
+} shared_half;
+
+static int64_t half_row(const shared_half *half, int64_t strip) {
+  if (strip >= half->strips) return half->c.rows;
+  const double part = sqrt((double)strip / half->strips);
+  return (int64_t)(part * (double)half->c.rows) / HALF_STEP * HALF_STEP;
+}
+
+static void cpu_multiply_strip(void *context, int64_t strip) {
+  const shared_half *half = context;
+  const int64_t row = half_row(half, strip), rows = half_row(half, strip + 1) - row;
+  const dm_view a = dm_view_sub(half->a, row, 0, rows, half->a.cols);
+  const dm_view left = dm_view_transpose(dm_view_sub(half->a, 0, 0, row, half->a.cols));
+  if (row > 0) /* cannot fail: it fits */
+    dm_status_free(dm_cpu_product(dm_view_sub(half->c, row, 0, rows, row), a, left,
+                                  half->accumulate, true, NULL));
+  dm_cpu_half(dm_view_sub(half->c, row, row, rows, rows), a, half->accumulate);
+}
+
+/* Whether the crew, which is started if there is none, multiplies half of a square of SIZE rows. */
+static bool cpu_halves(dm_backend *backend, dm_dtype dtype, int64_t size) {
+  cpu_backend *cpu = (cpu_backend *)backend;
+  const shared_half half = {.c.rows = size, .strips = cpu->for_library};
+  if (half.strips < 2 || cpu->tile > 0 || cpu->residues || size > HALF_MOST) return false;
+  if (size - half_row(&half, half.strips - 1) < HALF_ROWS) return false;
+  if (dtype != DM_F64 && dtype != DM_F32) return false;
+  if (!cpu->crew) dm_status_free(dm_crew_new(cpu->for_library, &cpu->crew));
+  return cpu->crew && dm_crew_threads(cpu->crew) == half.strips;
+}
+
 static dm_status cpu_multiply_half(cpu_backend *cpu, dm_view c, dm_view a, bool accumulate) {
-  let_library_use(cpu, cpu->for_library);
+  shared_half half = {c, a, accumulate, cpu->for_library};
   DM_TRY(dm_cpu_fits(c, a, a));
+  if (cpu_halves(&cpu->base, a.dtype, c.rows)) {
+    let_library_use(cpu, 1);
+    dm_crew_run(cpu->crew, cpu_multiply_strip, &half, half.strips);
+    return DM_OK;
+  }
+  let_library_use(cpu, cpu->for_library);
   dm_cpu_half(c, a, accumulate);
   return DM_OK;
 }
@@ -249,8 +296,9 @@ static dm_status compute_piece(cpu_backend *cpu) {
   }
   const dm_cpu_box most = cpu_box_of(cpu, p);
   const int64_t parts = cpu_parts_of(p);
-  const int64_t rows = dm_min(most.rows, p->c.rows - p->row);
-  const int64_t cols = dm_min(most.cols / parts, p->b.cols - p->col);
+  const bool whole = p->half && cpu_halves(&cpu->base, p->a.dtype, p->c.rows);
+  const int64_t rows = whole ? p->c.rows : dm_min(most.rows, p->c.rows - p->row);
+  const int64_t cols = whole ? p->c.cols : dm_min(most.cols / parts, p->b.cols - p->col);
   const int64_t depth = dm_min(most.depth, p->a.cols - p->k);
   const dm_view a = dm_view_sub(p->a, p->row, p->k, rows, depth);
   const dm_view b = dm_view_sub(p->b, p->k, p->col, depth, cols);
@@ -483,6 +531,7 @@ const dm_backend_ops dm_backend_cpu = {
     .copy = cpu_copy,
     .gemm = cpu_gemm,
     .syrk = cpu_square,
+    .halves = cpu_halves,
     .gemm_parts = cpu_row_product,
     .finish = cpu_finish,
     .mirror = cpu_mirror,

@@ -106,10 +106,25 @@ static dm_status post_steps_multiply_part(void *context, dm_extent part) {
                                exponents_of(local, c, part.rows.begin, part.cols.begin), p->event);
 }
 
+static bool is_square(const dm_rank_state *local) {
+  const dm_coords *at = &local->coords;
+  return dm_triangle_is_square(local->plan, local->tile, at->i, at->j);
+}
+
+/* Whether the products are a whole square on C's diagonal, of which the backend multiplies half. */
+static bool is_halved(const post_steps_products *p) {
+  const dm_plan *plan = p->local->plan;
+  const bool same = dm_triangle_shares(plan, DM_A) || dm_triangle_shares(plan, DM_B);
+  return same && is_square(p->local) && p->first == 0 && p->c.rows == p->local->c.rows &&
+         p->c.rows == p->c.cols && plan->problem.compute.finish == DM_NO_FINISH &&
+         dm_backend_halves(p->local->backend, p->a.dtype, p->c.rows);
+}
+
 /* The same for all elements of C that are needed. */
 static dm_status post_steps_multiply(const post_steps_products *p) {
   const dm_rank_state *local = p->local;
   const int64_t row = local->rows.begin + p->first;
+  if (is_halved(p)) return dm_backend_syrk(local->backend, p->c, p->a, p->accumulate, p->event);
   return dm_triangle_each(local->plan, local->tile, local->coords.i, local->coords.j,
                           (dm_range){row, row + p->c.rows}, post_steps_multiply_part, (void *)p);
 }
@@ -173,11 +188,6 @@ static dm_status multiply_panel(dm_rank_state *local, dm_view c, int64_t first, 
 }
 
 /* ---- the other half of a square on the diagonal ---- */
-
-static bool is_square(const dm_rank_state *local) {
-  const dm_coords *at = &local->coords;
-  return dm_triangle_is_square(local->plan, local->tile, at->i, at->j);
-}
 
 static dm_status post_steps_mirror(const dm_rank_state *local, dm_view square, dm_range rows,
                                    dm_event *event) {

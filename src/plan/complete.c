@@ -251,33 +251,53 @@ static bool cut_c(const dm_question *question, dm_plan *plan) {
   return s.least < INFINITY;
 }
 
-/* ---- narrow matrices ---- */
+/* ---- matrices that pass through the cache ---- */
 
 /* Matrices of which a panel with enough work has at least COMPLETE_NARROW columns, or rows, are
  * read longer than they are multiplied. If there are many such panels, it takes less time to pass
- * each through the cache than to keep it in memory until the verification. */
-enum { COMPLETE_NARROW = 2048, PASSING = 16 };
+ * each through the cache than to keep it in memory until the verification. The same holds for
+ * elements that are SPREAD times as long in memory as in their files, such as genotypes in f64. */
+enum { COMPLETE_NARROW = 2048, PASSING = 16, SPREAD = 4, SPREAD_PANEL = 384 };
 
-static bool is_narrow(const dm_question *q, const dm_plan *plan) {
+static bool passes(const dm_question *q, const dm_plan *plan, int64_t width) {
   const dm_problem *p = &plan->problem;
-  const int64_t width = dm_max(dm_plan_least_panel(plan), q->wishes->panel);
   return !plan->gpu && plan->overlap && !plan->reproducible && dm_problem_entries(p) == 1 &&
-         dm_plan_all_in_files(p) && dm_compute_is_plain(&p->compute) && q->wishes->tiles_m == 0 &&
-         width >= COMPLETE_NARROW && p->k / plan->pk >= PASSING * width;
+         dm_compute_is_plain(&p->compute) && q->wishes->tiles_m == 0 &&
+         p->k / plan->pk >= PASSING * width;
 }
 
-/* Completes PLAN, which has a grid, without keeping A and B; false: it does not suit or fit. */
-static bool pass_narrow(const dm_question *question, dm_plan *plan) {
+static bool is_narrow(const dm_question *q, const dm_plan *plan) {
+  const int64_t width = dm_max(dm_plan_least_panel(plan), q->wishes->panel);
+  return width >= COMPLETE_NARROW && passes(q, plan, width) && dm_plan_all_in_files(&plan->problem);
+}
+
+static bool is_spread(const dm_question *q, const dm_plan *plan) {
+  const dm_problem *p = &plan->problem;
+  return dm_dtype_size(p->work) >= SPREAD * dm_dtype_size(p->file_a) &&
+         dm_dtype_size(p->work) >= SPREAD * dm_dtype_size(p->file_b) &&
+         p->symmetry != DM_NO_SYMMETRY && p->home[DM_A] == DM_HOME_FILE &&
+         p->home[DM_B] == DM_HOME_FILE && dm_plan_used(plan) == 1 &&
+         passes(q, plan, dm_max(SPREAD_PANEL, q->wishes->panel));
+}
+
+/* Completes PLAN, which has a grid, without keeping A and B; false: it does not suit or fit, or C
+ * is to be stored in tiles meanwhile. */
+static bool pass_all(const dm_question *question, dm_plan *plan) {
+  const double limit = question->wishes->tile_seconds;
+  const bool narrow = is_narrow(question, plan), spread = !narrow && is_spread(question, plan);
   complete_search s = {
       .question = question, .best = *plan, .least = INFINITY, .least_pressure = INFINITY};
   int64_t width[MOST_WIDTHS];
   dm_plan trial = *plan;
-  if (!is_narrow(question, plan)) return false;
+  if (!narrow && !spread) return false;
   trial.a = trial.b = DM_IN_FILE;
   trial.in_place = trial.shared_a = trial.shared_b = false;
   (void)complete_widths(question, plan, width);
+  if (spread && question->wishes->panel == 0)
+    width[0] = dm_max(SPREAD_PANEL, dm_round_up(dm_plan_least_panel(plan), DM_PANEL_STEP));
   set_panels(question, &trial, width[0]);
   complete_consider(&s, &trial);
+  if (spread && limit > 0 && s.best.forecast.total > limit) return false;
   *plan = s.best;
   return s.least < INFINITY;
 }
@@ -439,7 +459,7 @@ dm_completion dm_plan_complete(const dm_question *question, int pm, int pn, int 
   double least = INFINITY;
   if (count == 0) return DM_UNREACHABLE;
   *plan = base;
-  if (pass_narrow(question, plan)) return DM_COMPLETE;
+  if (pass_all(question, plan)) return DM_COMPLETE;
   *plan = variants[0];
   for (int i = 0; i < count && wishes->tiles_m == 0 && !batch; i++) {
     if (dm_plan_choose_width(question, &variants[i])) {

@@ -5,6 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/element_sum.h"
 #include "io/file_queue.h"
 #include "plan/partition.h"
 #include "product/commit.h"
@@ -39,7 +40,7 @@ static dm_status rows_file_wait_for(dm_run *run, rows_file_strip *one) {
 
 /* Writes this rank's rows, HEIGHT at a time. */
 static dm_status pass_rows(dm_run *run, const dm_rows_file *f, int64_t height,
-                           rows_file_strip strips[ROWS_FILE_STRIPS], dm_output *output,
+                           rows_file_strip strips[ROWS_FILE_STRIPS], dm_rows_making *to,
                            dm_file_queue *behind) {
   const dm_range rows = dm_split(f->rows, run->ranks, run->rank, 1);
   int turn = 0;
@@ -50,14 +51,15 @@ static dm_status pass_rows(dm_run *run, const dm_rows_file *f, int64_t height,
     one->row = row;
     one->view = dm_view_row_major(one->memory, f->dtype, dm_min(height, rows.end - row), f->cols);
     if (f->bring) DM_TRY(f->bring(f->context, one->view, row));
+    if (f->sums) to->checksum += dm_checksum_view(one->view, row, 0, f->cols);
     const dm_prepare prepare = {fill_rows, one};
-    DM_TRY(dm_file_queue_write(behind, output, row, 0, one->view, prepare, &one->writing));
+    DM_TRY(dm_file_queue_write(behind, to->output, row, 0, one->view, prepare, &one->writing));
   }
   for (int i = 0; i < ROWS_FILE_STRIPS; i++) DM_TRY(rows_file_wait_for(run, &strips[i]));
   return DM_OK;
 }
 
-static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *output) {
+static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_rows_making *to) {
   rows_file_strip strips[ROWS_FILE_STRIPS] = {{.of = f}, {.of = f}};
   const int64_t most = dm_range_size(dm_split(f->rows, run->ranks, run->rank, 1));
   dm_file_queue *behind = NULL;
@@ -71,13 +73,15 @@ static dm_status write_rows(dm_run *run, const dm_rows_file *f, dm_output *outpu
   for (int i = 0; i < ROWS_FILE_STRIPS && !status; i++)
     status = dm_buffer_alloc(strip_bytes, &strips[i].memory);
   if (!status) status = dm_file_queue_open(dm_run_io_threads(run, f->io_threads), 0, &behind);
-  if (!status) status = pass_rows(run, f, height, strips, output, behind);
+  if (!status) status = pass_rows(run, f, height, strips, to, behind);
   dm_file_queue_close(behind);
   for (int i = 0; i < ROWS_FILE_STRIPS; i++) free(strips[i].memory);
   return status;
 }
 
-static dm_status rows_file_commit(dm_run *run, const dm_rows_file *f, const dm_output_file *file) {
+static dm_status rows_file_commit(dm_run *run, const dm_rows_file *f, const dm_output_file *file,
+                                  uint64_t checksum) {
+  const dm_tile_record whole = {.rows = f->rows, .cols = f->cols, .checksum = checksum};
   if (run->rank != 0) return DM_OK;
   DM_FREED dm_attributes *attributes = NULL;
   bool named;
@@ -85,6 +89,8 @@ static dm_status rows_file_commit(dm_run *run, const dm_rows_file *f, const dm_o
   DM_TRY(f->describe(f->context, run, attributes));
   return dm_commit_file(run, file, &f->form, f->io_threads,
                         &(dm_output_completion){.provenance = attributes,
+                                                .tiles = &whole,
+                                                .count = f->sums,
                                                 .unrecorded = true,
                                                 .force = f->force,
                                                 .clear = f->clear,
@@ -167,7 +173,8 @@ static dm_status rows_file_complete(dm_run *run, const dm_rows_file *f, dm_rows_
   status = dm_status_first(status, dm_output_close(to->output));
   to->output = NULL;
   DM_TRY(dm_comm_agree(run->world, status));
-  DM_TRY(dm_comm_agree(run->world, rows_file_commit(run, f, &to->file)));
+  DM_TRY(dm_comm_sum_i64(run->world, (int64_t *)&to->checksum, 1)); /* modulo 2^64 */
+  DM_TRY(dm_comm_agree(run->world, rows_file_commit(run, f, &to->file, to->checksum)));
   to->created = false;
   return DM_OK;
 }
@@ -185,6 +192,6 @@ dm_status dm_rows_file_write(dm_run *run, const dm_rows_file *f) {
   dm_rows_making to;
   dm_status status = dm_rows_file_begin(run, f, &to);
   dm_run_phase(run, "writing", DM_SYNC_PATIENCE);
-  if (!status) status = dm_comm_agree(run->world, write_rows(run, f, to.output));
+  if (!status) status = dm_comm_agree(run->world, write_rows(run, f, &to));
   return dm_rows_file_end(run, f, &to, status);
 }

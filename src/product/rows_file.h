@@ -19,6 +19,7 @@ typedef struct dm_rows_file {
   dm_write_way write_by;
   int64_t strip_bytes; /* two strips of so many bytes, or of a row, are held; 0, or more: 32 MiB */
   bool force;
+  bool sums; /* C's checksum is stated beside it, as products state those of their tiles */
   /* Sets ROWS, packed, from row ROW on: BRING in the thread of the call, FILL, which follows, a few
    * rows at a time in threads that write them. NULL: nothing is to be done. */
   dm_status (*bring)(void *context, dm_view rows, int64_t row);
@@ -40,6 +41,7 @@ typedef struct dm_rows_making {
   bool created;
   bool stays; /* also after an error, for a later run */
   dm_output *output;
+  uint64_t checksum; /* of this rank's rows */
 } dm_rows_making;
 dm_status dm_rows_file_begin(dm_run *run, const dm_rows_file *rows, dm_rows_making *making);
 

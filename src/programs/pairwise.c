@@ -352,7 +352,9 @@ static dm_status take_diagonal(pairwise *p) {
 static dm_status pairwise_multiply_all(pairwise *p) {
   const double start = dm_now();
   if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, pairwise_take_rows(p)));
-  for (int i = 0; i < p->count; i++) DM_TRY(multiply_roles(p, i));
+  const bool alone = dm_pairwise_counts_alone(p);
+  for (int i = alone ? COUNTS + 1 : COUNTS; i < p->count; i++) DM_TRY(multiply_roles(p, i));
+  if (alone) DM_TRY(p->in_memory ? dm_pairwise_count_in_memory(p) : dm_pairwise_keep_counts(p));
   p->multiplied = dm_now() - start;
   if (p->relates && p->in_memory) DM_TRY(take_diagonal(p));
   return p->in_memory ? bring_columns(p) : DM_OK;
@@ -383,7 +385,7 @@ dm_status dm_pairwise_leave_gpu(pairwise *p) {
 /* A stop keeps the products before the one that was under way. */
 static dm_status pairwise_report_resumable(const pairwise *p, dm_status status) {
   int kept = 0;
-  while (kept < p->count && p->made[kept].at.file[0]) kept++;
+  for (int i = 0; i < p->count; i++) kept += p->made[i].at.file[0] != '\0';
   if (status->code != DM_E_STOPPED || kept == 0) return status;
   return dm_hint(status, "%d of %d products of pairs are kept: the same command resumes from them",
                  kept, p->count);

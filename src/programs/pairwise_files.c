@@ -1,5 +1,6 @@
 /* The files of the products that covariances and correlations of pairs are made of: their names
  * beside C, what an earlier run has left of them, reading and removing them. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 #include "io/journal.h"
 #include "product/multiply.h"
 #include "programs/pairwise_impl.h"
+
+/* Of a C that is complete but for its name. */
+#define PAIRWISE_UNNAMED ".damier-new"
 
 /* As in dm_output_endings. */
 static const char *const pairwise_endings[PAIRWISE_FACTORS] = {
@@ -32,24 +36,33 @@ static bool pairwise_keeps_product(const pairwise *p, int which) {
   return p->relates && which == COUNTS && !p->in_memory;
 }
 
-static dm_status pairwise_name_product(const pairwise *p, int which, dm_location *at) {
-  char path[DM_SIBLING_PATH];
-  DM_TRY(pairwise_keeps_product(p, which)
-             ? pairwise_name_counts(p, path)
-             : dm_file_sibling(&p->multiply->out, pairwise_endings[which], path));
+static dm_status pairwise_place(const char *path, dm_location *at) {
   *at = (dm_location){.dataset = "/c"};
   if (strlen(path) >= sizeof at->file) return dm_fail(DM_E_USAGE, "the name of C is too long");
   memcpy(at->file, path, strlen(path) + 1);
   return DM_OK;
 }
 
-/* DM_E_USAGE: a file has the name of the counts, and may not be replaced. */
+static dm_status pairwise_name_product(const pairwise *p, int which, dm_location *at) {
+  char path[DM_SIBLING_PATH];
+  DM_TRY(pairwise_keeps_product(p, which)
+             ? pairwise_name_counts(p, path)
+             : dm_file_sibling(&p->multiply->out, pairwise_endings[which], path));
+  return pairwise_place(path, at);
+}
+
+/* DM_E_USAGE: a file has the name of the counts, and may not be replaced. They get it before C does:
+ * if C has not got its own, they are those of a run that was killed in between. */
 static dm_status pairwise_check_counts(const pairwise *p) {
+  const char *c = p->multiply->out.file;
+  char unnamed[DM_SIBLING_PATH];
   dm_location at;
   bool complete = false;
   if (!pairwise_keeps_product(p, COUNTS)) return DM_OK;
   DM_TRY(pairwise_name_product(p, COUNTS, &at));
   if (access(at.file, F_OK) != 0 || p->multiply->force) return DM_OK;
+  DM_TRY(dm_file_sibling(&p->multiply->out, PAIRWISE_UNNAMED, unnamed));
+  if (access(c, F_OK) != 0 && access(unnamed, F_OK) == 0) return DM_OK;
   dm_status status = dm_journal_inspect_complete(&at, p->m, p->n, &complete);
   dm_status_free(status);
   if (complete) return DM_OK; /* of the run that this one resumes */
@@ -78,6 +91,30 @@ dm_status dm_pairwise_to_file(pairwise *p, int which, dm_multiply *job) {
   dm_status status = p->run->rank == 0 ? dm_file_inspect_own(&job->out, made) : DM_OK;
   DM_TRY(dm_comm_agree(p->run->world, status));
   return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);
+}
+
+dm_status dm_pairwise_keep_counts(pairwise *p) {
+  char path[DM_SIBLING_PATH];
+  dm_location at;
+  dm_dataset *made = &p->made[COUNTS];
+  DM_TRY(dm_file_sibling(&p->multiply->out, pairwise_endings[COUNTS], path));
+  DM_TRY(pairwise_place(path, &at));
+  DM_TRY(dm_pairwise_count_to_file(p, &at));
+  dm_status status = p->run->rank == 0 ? dm_file_inspect_own(&at, made) : DM_OK;
+  DM_TRY(dm_comm_agree(p->run->world, status));
+  return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);
+}
+
+dm_status dm_pairwise_name_kept_counts(pairwise *p) {
+  dm_location at;
+  dm_location *now = &p->made[COUNTS].at;
+  if (!pairwise_keeps_product(p, COUNTS)) return DM_OK;
+  DM_TRY(pairwise_name_product(p, COUNTS, &at));
+  if (strcmp(now->file, at.file) == 0) return DM_OK;
+  if (rename(now->file, at.file) != 0)
+    return dm_fail(DM_E_IO, "%s cannot be renamed to %s: %s", now->file, at.file, strerror(errno));
+  *now = at;
+  return DM_OK;
 }
 
 dm_status dm_pairwise_check_space(const pairwise *p) {
@@ -130,16 +167,14 @@ dm_status dm_pairwise_read(pairwise *p, int64_t row, int64_t count) {
 
 /* With KEEP without its journal only. */
 static void pairwise_remove_file(const pairwise *p, int which, bool keep) {
-  dm_location at;
+  const dm_location *at = &p->made[which].at;
   dm_journal *journal = NULL;
   bool locked;
-  dm_status status = pairwise_name_product(p, which, &at);
-  if (!status && p->made[which].at.file[0]) {
-    if (!keep) (void)unlink(at.file);
-    status = dm_journal_open(&at, &journal, &locked);
-    if (!status) status = dm_journal_remove(journal);
-    dm_journal_close(journal);
-  }
+  if (!at->file[0]) return;
+  if (!keep) (void)unlink(at->file);
+  dm_status status = dm_journal_open(at, &journal, &locked);
+  if (!status) status = dm_journal_remove(journal);
+  dm_journal_close(journal);
   dm_status_free(status);
 }
 

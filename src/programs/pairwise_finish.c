@@ -119,8 +119,9 @@ static dm_status pairwise_bring(void *context, dm_view rows, int64_t row) {
 }
 
 static dm_status pairwise_finish_describe(void *context, const dm_run *run, dm_attributes *list) {
-  const pairwise *p = context;
+  pairwise *p = context;
   list->count = 0;
+  DM_TRY(dm_pairwise_name_kept_counts(p));
   DM_TRY(dm_provenance_inputs(list, run, p->multiply, false));
   DM_TRY(dm_provenance_divide(list, p->multiply->equation.divide));
   DM_TRY(dm_provenance_notes(list, run));
@@ -211,7 +212,8 @@ static void report_verdict(const pairwise *p, dm_record *record) {
   const dm_verdict *v = &p->verdict;
   const char *word = dm_verdict_word(v);
   if (p->relates)
-    dm_record_text(record, "verification.method", "verified", "both products of pairs: %s", word);
+    dm_record_text(record, "verification.method", "verified", "products and counts of pairs: %s",
+                   word);
   else
     dm_record_text(record, "verification.method", "verified",
                    "%s of pairs, each product, and %lld pairs in two passes, residual %.2g of the "
@@ -228,9 +230,11 @@ static void pairwise_report(const pairwise *p) {
   char name[DM_NAME] = "in memory", seed[DM_SEED_TEXT];
   const double seconds = dm_now() - p->started;
   const char *word = m->verify ? dm_verdict_word(v) : "UNVERIFIED";
+  const int products = p->count - dm_pairwise_counts_alone(p);
   const int64_t missing = p->centering[0]->filled + (p->one ? 0 : p->centering[1]->filled);
   if (!m->in_memory[DM_C]) dm_location_name(&m->out, name);
-  dm_record_text(record, "files.c", "C", "%s, from %d products of pairs", name, p->count);
+  dm_record_text(record, "files.c", "C", "%s, from %d product%s of pairs", name, products,
+                 products > 1 ? "s" : "");
   if (p->doubtful.count > 0)
     dm_record_integer(record, "problem.doubtful_pairs", "pairs computed again", DM_SHOWN_PLAIN,
                       p->doubtful.count);

@@ -1,7 +1,8 @@
 /* pairwise_impl: the products that covariances and correlations of pairs are made of. Private to
  * the parts of pairwise: pairwise.c makes the products, pairwise_files.c
  * knows their files, pairwise_again.c takes sums of some pairs
- * again, pairwise_finish.c makes C, and pairwise_verify.c verifies it. */
+ * again, pairwise_counts.c counts variants, pairwise_finish.c makes C, and pairwise_verify.c
+ * verifies it. */
 #ifndef DM_PROGRAMS_PAIRWISE_IMPL_H
 #define DM_PROGRAMS_PAIRWISE_IMPL_H
 
@@ -102,6 +103,17 @@ static inline int dm_pairwise_column_of(int i) {
 /* Collective: the product WHICH that JOB describes, in its file; one that an earlier run has made
  * is taken. */
 dm_status dm_pairwise_to_file(pairwise *p, int which, dm_multiply *job);
+
+/* Whether the counts follow from the missing genotypes, of which there are few, without a product;
+ * collective: this rank's rows of them in memory, or all in the file AT. */
+bool dm_pairwise_counts_alone(const pairwise *p);
+dm_status dm_pairwise_count_in_memory(pairwise *p);
+dm_status dm_pairwise_count_to_file(pairwise *p, const dm_location *at);
+
+/* The same in a file of another name than theirs, which rank 0 gives them right before C gets its
+ * own: no journal tells a later run that they are complete. */
+dm_status dm_pairwise_keep_counts(pairwise *p);
+dm_status dm_pairwise_name_kept_counts(pairwise *p);
 
 /* Rank 0: DM_E_FIT if the disk has no space for the files that no earlier run has left, each of
  * which reserves it when it is begun; DM_E_USAGE: a file of the user has the name of one. */

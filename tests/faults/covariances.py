@@ -124,6 +124,28 @@ def resumed_relationship(name, bed):
     expect(code == 2 and "_counts.h5 is in the way of the file of counts" in err, f"{name}: exit {code}\n{err}")
 
 
+def counted_relationship(name, bed):
+    """Few genotypes are missing, so that counts need no product: killed before and after each file gets its name."""
+    genotypes.write(bed.folder / "f.bed", genotypes.random(np.random.default_rng(9), ROWS, COLS, 0.01))
+    words = ("gram", str(bed.folder / "f.bed"), "--grm")
+    whole = Statistic(bed, f"whole-{name}", 1, *words)
+    code, err, _ = whole.run()
+    expect(code == 0, f"{name}: exit {code}\n{err}")
+    for number, of in ((1, "pair-n"), (2, "pair-n"), (1, "new")):
+        fault = {"FAULT": f"rename:{number}:kill", "FAULT_PATH": f"{name}.h5.damier-{of}"}
+        output = Statistic(bed, name, 1, *words)
+        output.kill(2, f"{name}.h5.damier-pair-p.journal")
+        code, err, _ = output.run(fault)
+        expect(code in faulty_runs.KILLED and not output.path().exists(), f"{name}, {fault}: not killed: {code}\n{err}")
+        code, err, _ = output.run()
+        expect(code == 0, f"{name}, {fault}: exit {code}\n{err}")
+        expect(output.bits() == whole.bits(), f"{name}, {fault}: other bits")
+        left = {path.name for path in bed.folder.glob(f"{name}[._]*")}
+        expect(left == {f"{name}.h5", f"{name}_counts.h5"}, f"{name}, {fault}: left {left}")
+        output.remove()
+        (bed.folder / f"{name}_counts.h5").unlink()
+
+
 def named_pairs(case, bed):
     """Killed while the products are removed, before C gets its name, and after that: then nothing but C is left."""
     name, ranks, want, words = case
@@ -209,9 +231,10 @@ def main():
         failures += running.each(lambda case: resumed(case, roomy), [many], lambda case: case[0])
         failures += running.each(lambda case: other_options(bed, x), ["other options"], str)
         failures += running.each(lambda case: resumed_relationship(case, bed), ["grm"], str)
+        failures += running.each(lambda case: counted_relationship(case, bed), ["grm-counted"], str)
         for check in resumed_pairs, named_pairs:
             failures += running.each(lambda case, check=check: check(case, bed), pairs, lambda case: case[0])
-    running.finish(failures, len(cases) + 3 + 2 * len(pairs))
+    running.finish(failures, len(cases) + 4 + 2 * len(pairs))
 
 
 main()
