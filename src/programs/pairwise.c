@@ -354,7 +354,10 @@ static dm_status pairwise_multiply_all(pairwise *p) {
   if (p->in_memory) DM_TRY(dm_comm_agree(p->run->world, pairwise_take_rows(p)));
   const bool alone = dm_pairwise_counts_alone(p);
   for (int i = alone ? COUNTS + 1 : COUNTS; i < p->count; i++) DM_TRY(multiply_roles(p, i));
-  if (alone) DM_TRY(p->in_memory ? dm_pairwise_count_in_memory(p) : dm_pairwise_keep_counts(p));
+  if (alone)
+    DM_TRY(p->in_memory
+               ? dm_pairwise_count_in_memory(p)
+               : dm_pairwise_keep_counts(p, (dm_pairwise_share(p) - p->process_bytes) / 4));
   p->multiplied = dm_now() - start;
   if (p->relates && p->in_memory) DM_TRY(take_diagonal(p));
   return p->in_memory ? bring_columns(p) : DM_OK;

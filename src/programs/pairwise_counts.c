@@ -89,8 +89,7 @@ static dm_status write_counts(pairwise *p, const dm_location *at, counted_rows *
   return dm_rows_file_write(p->run, &file);
 }
 
-dm_status dm_pairwise_count_to_file(pairwise *p, const dm_location *at) {
-  const int64_t room = (dm_pairwise_share(p) - p->process_bytes) / 4;
+dm_status dm_pairwise_count_to_file(pairwise *p, const dm_location *at, int64_t room) {
   const int64_t fit = room / (p->n * (int64_t)sizeof(double));
   counted_rows counted = {.p = p, .most = dm_max(1, dm_min(fit, dm_range_size(p->own)))};
   dm_status status = write_counts(p, at, &counted);

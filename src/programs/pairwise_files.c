@@ -51,8 +51,8 @@ static dm_status pairwise_name_product(const pairwise *p, int which, dm_location
   return pairwise_place(path, at);
 }
 
-/* DM_E_USAGE: a file has the name of the counts, and may not be replaced. They get it before C does:
- * if C has not got its own, they are those of a run that was killed in between. */
+/* DM_E_USAGE: a file has the name of the counts, and may not be replaced. They get it before C
+ * does: if C has not got its own, they are those of a run that was killed in between. */
 static dm_status pairwise_check_counts(const pairwise *p) {
   const char *c = p->multiply->out.file;
   char unnamed[DM_SIBLING_PATH];
@@ -93,13 +93,13 @@ dm_status dm_pairwise_to_file(pairwise *p, int which, dm_multiply *job) {
   return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);
 }
 
-dm_status dm_pairwise_keep_counts(pairwise *p) {
+dm_status dm_pairwise_keep_counts(pairwise *p, int64_t room) {
   char path[DM_SIBLING_PATH];
   dm_location at;
   dm_dataset *made = &p->made[COUNTS];
   DM_TRY(dm_file_sibling(&p->multiply->out, pairwise_endings[COUNTS], path));
   DM_TRY(pairwise_place(path, &at));
-  DM_TRY(dm_pairwise_count_to_file(p, &at));
+  DM_TRY(dm_pairwise_count_to_file(p, &at, room));
   dm_status status = p->run->rank == 0 ? dm_file_inspect_own(&at, made) : DM_OK;
   DM_TRY(dm_comm_agree(p->run->world, status));
   return dm_comm_broadcast(p->run->world, made, sizeof *made, 0);

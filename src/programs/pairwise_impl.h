@@ -105,14 +105,15 @@ static inline int dm_pairwise_column_of(int i) {
 dm_status dm_pairwise_to_file(pairwise *p, int which, dm_multiply *job);
 
 /* Whether the counts follow from the missing genotypes, of which there are few, without a product;
- * collective: this rank's rows of them in memory, or all in the file AT. */
+ * collective: this rank's rows of them in memory, or all in the file AT, by way of rows in ROOM
+ * bytes. */
 bool dm_pairwise_counts_alone(const pairwise *p);
 dm_status dm_pairwise_count_in_memory(pairwise *p);
-dm_status dm_pairwise_count_to_file(pairwise *p, const dm_location *at);
+dm_status dm_pairwise_count_to_file(pairwise *p, const dm_location *at, int64_t room);
 
 /* The same in a file of another name than theirs, which rank 0 gives them right before C gets its
  * own: no journal tells a later run that they are complete. */
-dm_status dm_pairwise_keep_counts(pairwise *p);
+dm_status dm_pairwise_keep_counts(pairwise *p, int64_t room);
 dm_status dm_pairwise_name_kept_counts(pairwise *p);
 
 /* Rank 0: DM_E_FIT if the disk has no space for the files that no earlier run has left, each of
