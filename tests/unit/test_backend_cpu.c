@@ -81,6 +81,31 @@ TEST(transposed_operands) {
   }
 }
 
+/* Half of a square that several threads share in strips, and one that is too small for that. */
+TEST(halves) {
+  enum { DEPTH = 3 };
+  static const int64_t sizes[] = {1760, 1700};
+  for (dm_dtype work = DM_F64; work <= DM_F32; work++)
+    for (int s = 0; s < 2; s++) {
+      dm_backend *backend = cpu_of(0, 2);
+      dm_view rows = matrix(work, sizes[s], DEPTH, DM_INTEGER, 1);
+      dm_view cols = matrix(work, DEPTH, sizes[s], DM_INTEGER, 2);
+      dm_view c = matrix(work, sizes[s], sizes[s], DM_CONSTANT, 3);
+      const dm_view lefts[] = {rows, dm_view_transpose(cols)};
+      dm_event done;
+      assert_true(dm_backend_halves(backend, work, sizes[s]) == (s == 0));
+      for (int l = 0; l < 2; l++) {
+        ok(dm_backend_syrk(backend, c, lefts[l], false, &done));
+        ok(dm_backend_syrk(backend, c, lefts[l], true, &done));
+        ok(dm_backend_mirror(backend, c, 0, false, &done));
+        ok(dm_backend_wait(backend, done));
+        compare(c, lefts[l], dm_view_transpose(lefts[l]), 2);
+      }
+      free(rows.base), free(cols.base), free(c.base);
+      dm_backend_close(backend);
+    }
+}
+
 /* A C of one column or one row, of operands in either order, whose lines are not packed. */
 TEST(vectors) {
   enum { N = 70, DEPTH = 130 };

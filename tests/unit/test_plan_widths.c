@@ -112,3 +112,23 @@ TEST(cores_as_they_are_change_no_plan) {
 }
 
 RUN_ALL(test_plan_widths)
+
+/* Symmetric products of elements that are short in their file, such as genotypes, do not keep them.
+ */
+TEST(short_elements_pass) {
+  const dm_machine machine = machine_of("");
+  const dm_wishes none = {0}, tiles = {.tile_seconds = 1e-6}, same = {.reproducible = true};
+  dm_problem problem = problem_of(2000, 2000, 500000, DM_F64);
+  problem.symmetry = DM_SYMMETRIC;
+  problem.op_a = DM_OP_T;
+  assert_int_equal(planned(&problem, &machine, 1, none).a, DM_IN_HOST);
+  problem.file_a = problem.file_b = DM_I8;
+  const dm_plan plan = planned(&problem, &machine, 1, none);
+  assert_true(plan.a == DM_IN_FILE && plan.b == DM_IN_FILE && plan.kb == 384 && plan.tiles_m == 1);
+  assert_true(dm_triangle_reads_once(&plan, DM_A));
+  assert_int_equal(planned(&problem, &machine, 1, same).a, DM_IN_HOST);
+  assert_int_equal(planned(&problem, &machine, 1, tiles).a, DM_IN_HOST);
+  assert_int_equal(planned(&problem, &machine, 2, none).a, DM_IN_HOST);
+  problem.k = 384;
+  assert_int_equal(planned(&problem, &machine, 1, none).a, DM_IN_HOST);
+}
