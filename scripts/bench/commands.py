@@ -61,7 +61,7 @@ class Bench:
         try:
             if callable(call):
                 return facts | call()
-            words = shlex.split(call) if call.startswith("damier ") else [self.python, "-c", call]
+            words = shlex.split(call) if call.startswith(("damier ", "plink2 ")) else [self.python, "-c", call]
             return facts | timed(lambda: run(words))[0]
         except (Failed, OSError, ValueError, KeyError) as failure:
             return facts | {"error": str(failure)}
@@ -79,6 +79,7 @@ class Bench:
 
         if ways:
             self.errors |= compare(self.options.output, self.about, facts, ways, once, self.options.runs or kind.runs, kind.warm_up)
+            empty(keep=inputs)
 
 
 def verified(line, launcher=(), facts=lambda record: {}):
@@ -384,6 +385,51 @@ def zarr(bench, size=640):
             "damier": "damier multiply A.zarr B.npy -o C.npy -q", "zarr": ZARR, "zarrs": ZARRS + ZARR}
 
 
+GENOTYPES_WRITE = """import sys, numpy as np
+samples, variants, missing = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+rng = np.random.default_rng(0)
+with open("G.bed", "wb") as file:
+    file.write(b"\\x6c\\x1b\\x01")
+    for first in range(0, variants, 5000):
+        count = min(5000, variants - first)
+        p = rng.uniform(0.05, 0.95, (count, 1)).astype("f4")
+        x = (rng.random((count, samples), "f4") < p).astype("u1") + (rng.random((count, samples), "f4") < p)
+        codes = np.array([3, 2, 0], "u1")[x]
+        codes[rng.random((count, samples), "f4") < missing] = 1
+        codes = np.pad(codes, ((0, 0), (0, -samples % 4)))
+        file.write((codes[:, 0::4] | codes[:, 1::4] << 2 | codes[:, 2::4] << 4 | codes[:, 3::4] << 6).tobytes())
+open("G.bim", "w").write("".join(f"1 v{i} 0 {i + 1} A G\\n" for i in range(variants)))
+open("G.fam", "w").write("".join(f"F{j} S{j} 0 0 1 -9\\n" for j in range(samples)))
+"""
+GENOTYPES = """import numpy as np
+from bed_reader import open_bed
+with open_bed("G.bed") as bed:
+    samples, variants = bed.shape
+    c, n = np.zeros((samples, samples)), np.zeros((samples, samples), "f4")
+    for first in range(0, variants, 4000):
+        x = bed.read(np.s_[:, first:first + 4000], dtype="f8", order="F")
+        mean = np.nanmean(x, 0)
+        x -= mean
+        x /= np.sqrt(mean * (1 - mean / 2))
+        known = ~np.isnan(x)
+        x[~known] = 0
+        c += x @ x.T
+        known = known.astype("f4")
+        n += known @ known.T
+np.save("C.npy", c / n)
+np.save("N.npy", n)
+"""
+
+
+def genotypes(bench, samples=2000, variants=500000, missing=0.02):
+    """The relationship matrix of genotypes of PLINK 1, of which a part is MISSING, by plink2, and by bed-reader with NumPy. Where its
+    OpenBLAS does not know the processor, plink2 needs OPENBLAS_CORETYPE."""
+    facts = {"samples": samples, "variants": variants, "missing": missing}
+    bench.write(GENOTYPES_WRITE, *facts.values())
+    yield facts, {"damier": "damier gram G.bed --grm -o C.h5 -q",
+                  "plink2": f"plink2 --bfile G --make-rel square bin --threads {cores()} --out C", "bed-reader": GENOTYPES}
+
+
 READ = "import h5py, os, numpy as np\nwith h5py.File('X.h5') as file:\n    x = file['x'][:]\n"
 COMPONENTS_WRITE = """import sys, h5py, numpy as np
 rows, cols, dtype = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -495,6 +541,7 @@ class Set:
 SETS = {kind.cases.__name__: kind for kind in (
     Set(user), Set(node), Set(checkpoint, 11, 0), Set(gram, 5, verb="gram bench"), Set(tall, 5, verb="gram bench"), Set(sources, 3),
     Set(codecs, 5, 0, verb="codec"), Set(lists, 3, 0, verb="run", folder="/var/tmp"), Set(zarr, 10, 1, ("zarr", "zarrs", "numpy")),
+    Set(genotypes, 5, 1, ("bed-reader", "numpy")),
     Set(components, 5, 1, ("scikit-learn", "dask", "numpy")), Set(distances, 5, 1, ("scipy", "numpy")),
     Set(neighbours, 10, 1, ("faiss-cpu", "numpy", "scikit-learn", "sparse-dot-topn")), Set(jobs.jobs, 5, 0, verb="job", folder=None),
     Set(r_jobs.r, 10))}

@@ -229,9 +229,13 @@ SOURCES = Table("results/files.md", "sources", "sources", {
     "files": "{files}", "stored": "{layout}", "as": "{way}", "of processors, s": "{processor_s[0]:.2f}",
     "relative to one file": "{processor_ratio[0]:.2f}", "time relative to one file": "{ratio[0]:.2f}"})
 
+RELATIVE = {"of processors, s": "{processor_s[0]:.2f}", "relative to damier": "{processor_ratio[0]:.2f} [{processor_ratio[1]:.2f}, {processor_ratio[2]:.2f}]"}
+GENOTYPES = Table("howto/genotypes.md", "genotypes", "genotypes", {
+    "samples": "{samples}", "variants": "{variants}", "missing": "{missing}", "by": "{way}", **RELATIVE})
+
 TABLES = [
     CPU, SCALAPACK, SCALING, LINKS, GPU, LIMITED, LINKED, RESIDUES, nvidias("cublasxt", "cuBLASXt", "block"),
-    nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, in_place("in place", "torch.matmul", GOAL_IN_PLACE),
+    nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, GENOTYPES, in_place("in place", "torch.matmul", GOAL_IN_PLACE),
     in_place("in place ranks", "all-gather and torch.matmul", GOAL_IN_PLACE_RANKS), in_place("in place divisions", "rows"),
     *(Lines("results/simulated.md", name, kind, make) for name, kind, make in (
         ("simulated", "simulated", simulated_tables.curves), ("simulated grids", "simulated", simulated_tables.grids),
