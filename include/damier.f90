@@ -174,6 +174,8 @@ module damier
     type(c_ptr) function damier_version() bind(c) ! see damier_string
       import
     end function
+    subroutine damier_choose_kernels() bind(c)
+    end subroutine
     type(damier_matrix) function damier_file(location) bind(c)
       import
       character(c_char), intent(in) :: location(*) ! must stay as long as the matrix

@@ -138,6 +138,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "damier_record": (text, [context]),
         "damier_warnings": (text, [context]),
         "damier_version": (text, []),
+        "damier_choose_kernels": (None, []),
     }
     try:
         for name, (result, arguments) in calls.items():
@@ -172,6 +173,14 @@ def mpi_version() -> str:
     return text.value.decode(errors="replace") if asked == 0 else ""
 
 
+def _has_own_blas() -> bool:
+    """Whether the package came in a wheel, with a BLAS library that nothing else in this process uses."""
+    package = os.path.dirname(os.path.realpath(__file__))
+    return os.path.dirname(library._name) == package and os.path.isdir(os.path.join(os.path.dirname(package), "damier.libs"))
+
+
 library = _open()
 _declare(library)
 version_text = _check_version(library)
+if _has_own_blas():
+    library.damier_choose_kernels()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cpu.h"
 #if DAMIER_MPI
 #include "comm/comm_mpi.h"
 #endif
@@ -306,6 +307,10 @@ const char *damier_warnings(const damier_context *context) {
   dm_recorded *r = context->recorded;
   if (!r->notes) r->notes = dm_notes_join(context->run.log.notes, "\n");
   return r->notes ? r->notes : "";
+}
+
+void damier_choose_kernels(void) {
+  dm_cpu_name_kernels(false);
 }
 
 const char *damier_version(void) {

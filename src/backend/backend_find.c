@@ -63,7 +63,7 @@ void dm_backend_use_one_gpu(void) {
 }
 
 void dm_backend_prepare(void) {
-  dm_cpu_name_kernels();
+  dm_cpu_name_kernels(true);
   if (dm_backend_has_driver()) dm_gpu_few_queues();
 }
 

@@ -56,8 +56,8 @@ dm_status dm_cpu_room(int threads);
 bool dm_cpu_set_threads(int threads);
 void dm_cpu_library(char *text, int64_t size);
 
-/* See dm_backend_prepare. */
-void dm_cpu_name_kernels(void);
+/* See dm_backend_prepare. KEEP: OPENBLAS_CORETYPE stays set, for records and other programs. */
+void dm_cpu_name_kernels(bool keep);
 
 /* A warning if OpenBLAS uses kernels far older than this CPU, else "". */
 void dm_cpu_kernel_warning(char *text, int64_t size);

@@ -499,7 +499,7 @@ static const char *newer_kernels(void) {
 
 /* OpenBLAS reads the variable on loading. It has no call to read it again, except these two, its
  * initialization and shutdown. */
-void dm_cpu_name_kernels(void) {
+void dm_cpu_name_kernels(bool keep) {
   static const char variable[] = "OPENBLAS_CORETYPE";
   void (*begin)(void), (*end)(void);
   const char *newer = newer_kernels();
@@ -508,7 +508,8 @@ void dm_cpu_name_kernels(void) {
   if (!newer || !begin || !end || setenv(variable, newer, 1) != 0) return;
   end();
   begin();
-  if (are_outdated(chosen_kernels())) unsetenv(variable); /* it failed: restore it, and warn */
+  /* If it failed, the warning needs it unset. */
+  if (!keep || are_outdated(chosen_kernels())) unsetenv(variable);
 }
 
 void dm_cpu_kernel_warning(char *text, int64_t size) {
