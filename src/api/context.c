@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/cpu.h"
 #if DAMIER_MPI
 #include "comm/comm_mpi.h"
 #endif
@@ -310,7 +309,7 @@ const char *damier_warnings(const damier_context *context) {
 }
 
 void damier_choose_kernels(void) {
-  dm_cpu_name_kernels(false);
+  dm_backend_choose_kernels();
 }
 
 const char *damier_version(void) {

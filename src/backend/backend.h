@@ -43,6 +43,9 @@ void dm_backend_use_one_gpu(void);
  * CUDA_DEVICE_MAX_CONNECTIONS to few queues, which a GPU has sooner. */
 void dm_backend_prepare(void);
 
+/* Of these the kernels alone, while no thread multiplies; the variable does not stay. */
+void dm_backend_choose_kernels(void);
+
 /* Whether this program was built for GPUs and the machine has a driver for them; starts nothing. */
 bool dm_backend_has_driver(void);
 

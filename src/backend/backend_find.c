@@ -67,6 +67,10 @@ void dm_backend_prepare(void) {
   if (dm_backend_has_driver()) dm_gpu_few_queues();
 }
 
+void dm_backend_choose_kernels(void) {
+  dm_cpu_name_kernels(false);
+}
+
 int dm_backend_current_gpu(void) {
   return dm_backend_has_driver() ? dm_cuda_current() : -1;
 }
