@@ -556,7 +556,8 @@ DAMIER_API const char *damier_version(void);
 /** OpenBLAS takes its oldest kernels, which are several times slower, on a processor that is newer
  * than it.  This has it take newer ones, as if OPENBLAS_CORETYPE had been set when it was loaded.
  * For programs, before any thread multiplies by that OpenBLAS, also without this library.  Does
- * nothing where the variable is set, the kernels are new enough, or another BLAS library is used. */
+ * nothing where the variable is set, the kernels are new enough, or another BLAS library is used.
+ */
 DAMIER_API void damier_choose_kernels(void);
 
 /** @} */
