@@ -7,6 +7,7 @@
 
 STUB(damier_open_f)
 STUB(damier_open_gpus)
+STUB(damier_choose_kernels)
 STUB(damier_close)
 STUB(damier_set)
 STUB(damier_old_c)
