@@ -257,10 +257,12 @@ bool dm_comm_ignores_gpus(void) {
 #endif
 }
 
-/* Whether the library says that it sends GPU memory. Several have this function, in headers of
- * their own, and the one that is loaded need not be the one that was there at the build. */
-static bool comm_mpi_sends_gpu_memory(void) {
+/* Whether the library, of this VERSION, says that it sends GPU memory. Several have the function, in
+ * headers of their own, and the one that is loaded need not be the one that was there at the build.
+ * Only Open MPI is asked: that of MPICH ends a process that has not started MPI. */
+static bool comm_mpi_sends_gpu_memory(const char *version) {
   int (*query)(void);
+  if (!strstr(version, "Open MPI")) return false;
   *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
   return query && query() == 1;
 }
@@ -276,7 +278,7 @@ void dm_comm_library(char *text, int64_t size) {
   if (word) *word = 0;
   number += strspn(number, " :\t");
   snprintf(text, (size_t)size, "%s%s%s%s", version, *number ? " " : "", number,
-           comm_mpi_sends_gpu_memory() ? ", CUDA-aware" : "");
+           comm_mpi_sends_gpu_memory(version) ? ", CUDA-aware" : "");
 }
 
 /* ---- messages ---- */
