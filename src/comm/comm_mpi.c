@@ -257,9 +257,9 @@ bool dm_comm_ignores_gpus(void) {
 #endif
 }
 
-/* Whether the library, of this VERSION, says that it sends GPU memory. Several have the function, in
- * headers of their own, and the one that is loaded need not be the one that was there at the build.
- * Only Open MPI is asked: that of MPICH ends a process that has not started MPI. */
+/* Whether the library, of this VERSION, says that it sends GPU memory. Several have the function,
+ * in headers of their own, and the one that is loaded need not be the one that was there at the
+ * build. Only Open MPI is asked: that of MPICH ends a process that has not started MPI. */
 static bool comm_mpi_sends_gpu_memory(const char *version) {
   int (*query)(void);
   if (!strstr(version, "Open MPI")) return false;
