@@ -52,6 +52,7 @@ if hasattr(sys, "_is_gil_enabled"):
     print("   global lock:", sys._is_gil_enabled())
     assert "free-threading" not in sys.version or not sys._is_gil_enabled()
 END
+"$scratch/v/bin/damier-bench" --version >/dev/null
 "$scratch/v/bin/damier" --version | sed -n '1s/^/   /p'
 [ -z "$cublas" ] || exit 0
 seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')

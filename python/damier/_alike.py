@@ -50,8 +50,8 @@ def _address(array: Any) -> int:
 class Alike:
     """A call of FUNCTION that used the caller's A, B and C in place, as it stated them to the library.
 
-    SHOWN: what A and B are called. GIVEN are the caller's; the last is None if C was made for RESULT.  BATCH: the number of matrices that are one below the
-    other."""
+    SHOWN: what A and B are called.  GIVEN are the caller's; the last is None if C was made for RESULT.  BATCH: the number of matrices
+    that are one below the other."""
 
     def __init__(self, function: Any, shown: tuple[str, str], given: list[Any], result: Any, stated: list[lib.CMatrix], batch: int = 1) -> None:
         self.function, self.shown, self.batch = function, shown, batch

@@ -23,7 +23,7 @@ static bool is_own_format(const uint8_t *chunk, int64_t length) {
          !(chunk[BLOSC2_CHUNK_BLOSC2_FLAGS] & OUTSIDE);
 }
 
-/* What the chunk says of itself. */
+/* From the header of a chunk, in bytes: unpacked, packed, and of each block. */
 typedef struct blosc2_sizes {
   int32_t bytes, packed, block;
 } blosc2_sizes;

@@ -32,6 +32,7 @@ typedef struct dm_numbers {
   int64_t count;
 } dm_numbers;
 
+/* The choices of --backend. */
 enum { DM_BACKEND_AUTO, DM_BACKEND_CPU, DM_BACKEND_CUDA, DM_BACKEND_CHOICES };
 
 /* Choices are indices into the option's list, which has the order of the corresponding enum. */

@@ -104,10 +104,12 @@ static inline int dm_pairwise_column_of(int i) {
  * is taken. */
 dm_status dm_pairwise_to_file(pairwise *p, int which, dm_multiply *job);
 
-/* Whether the counts follow from the missing genotypes, of which there are few, without a product;
- * collective: this rank's rows of them in memory, or all in the file AT, by way of rows in ROOM
- * bytes. */
+/* Whether the counts follow from the missing genotypes, of which there are few, without a product.
+ */
 bool dm_pairwise_counts_alone(const pairwise *p);
+
+/* Collective: counts this rank's rows, in memory; or writes the counts of all ranks to the file AT,
+ * through a buffer of at most ROOM bytes. */
 dm_status dm_pairwise_count_in_memory(pairwise *p);
 dm_status dm_pairwise_count_to_file(pairwise *p, const dm_location *at, int64_t room);
 

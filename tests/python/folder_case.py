@@ -3,6 +3,7 @@ import os
 import tempfile
 import unittest
 
+import damier
 import numpy as np
 
 try:
@@ -29,6 +30,12 @@ class FolderCase(unittest.TestCase):
 
     def same(self, found, wanted, tolerance=1e-11):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
+
+    def says(self, words, call, kind=damier.Error):
+        """CALL raises KIND, whose message has WORDS."""
+        with self.assertRaises(kind) as caught:
+            call()
+        self.assertIn(words, str(caught.exception))
 
     def needs(self, name):
         """The package NAME; without it the test is skipped."""

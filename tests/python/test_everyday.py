@@ -24,11 +24,6 @@ def sum_of_product(scale):
 class Everyday(FolderCase):
     """A is 60 x 8, B 8 x 5."""
 
-    def says(self, words, call, kind=damier.Error):
-        with self.assertRaises(kind) as caught:
-            call()
-        self.assertIn(words, str(caught.exception))
-
     # ---- algorithms over files ----
 
     def test_01_centres_of_clusters(self):

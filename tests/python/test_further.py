@@ -21,11 +21,6 @@ def program(*words):
 class Further(FolderCase):
     """A is 60 x 8, B 8 x 5."""
 
-    def says(self, words, call, kind=damier.Error):
-        with self.assertRaises(kind) as caught:
-            call()
-        self.assertIn(words, str(caught.exception))
-
     # ---- rows and columns of files ----
 
     def test_01_rows_by_a_mask(self):

@@ -14,11 +14,6 @@ from folder_case import FolderCase
 class Newcomers(FolderCase):
     """A is 60 x 8, B 8 x 5."""
 
-    def says(self, words, call, kind=damier.Error):
-        with self.assertRaises(kind) as caught:
-            call()
-        self.assertIn(words, str(caught.exception))
-
     # ---- NumPy ----
 
     def test_01_a_file_times_a_vector(self):

@@ -51,6 +51,16 @@ TEST(products) {
   }
 }
 
+/* Half of LEFT times its transpose, twice added up, and mirrored. */
+static void try_square(dm_backend *backend, dm_view c, dm_view left) {
+  dm_event done;
+  ok(dm_backend_syrk(backend, c, left, false, &done));
+  ok(dm_backend_syrk(backend, c, left, true, &done));
+  ok(dm_backend_mirror(backend, c, 0, false, &done));
+  ok(dm_backend_wait(backend, done));
+  compare(c, left, dm_view_transpose(left), 2);
+}
+
 /* Operands by columns, in each place; and squares of A and its transpose, which are mirrored. */
 TEST(transposed_operands) {
   enum { N = 70, DEPTH = 1100 };
@@ -69,13 +79,7 @@ TEST(transposed_operands) {
         ok(dm_backend_wait(backend, done));
         compare(c, lefts[l], rights[r], 1);
       }
-    for (int l = 0; l < 2; l++) {
-      ok(dm_backend_syrk(backend, c, lefts[l], false, &done));
-      ok(dm_backend_syrk(backend, c, lefts[l], true, &done));
-      ok(dm_backend_mirror(backend, c, 0, false, &done));
-      ok(dm_backend_wait(backend, done));
-      compare(c, lefts[l], dm_view_transpose(lefts[l]), 2);
-    }
+    for (int l = 0; l < 2; l++) try_square(backend, c, lefts[l]);
     free(rows.base), free(other.base), free(turned.base), free(c.base);
     dm_backend_close(backend);
   }
@@ -92,15 +96,8 @@ TEST(halves) {
       dm_view cols = matrix(work, DEPTH, sizes[s], DM_INTEGER, 2);
       dm_view c = matrix(work, sizes[s], sizes[s], DM_CONSTANT, 3);
       const dm_view lefts[] = {rows, dm_view_transpose(cols)};
-      dm_event done;
       assert_true(dm_backend_halves(backend, work, sizes[s]) == (s == 0));
-      for (int l = 0; l < 2; l++) {
-        ok(dm_backend_syrk(backend, c, lefts[l], false, &done));
-        ok(dm_backend_syrk(backend, c, lefts[l], true, &done));
-        ok(dm_backend_mirror(backend, c, 0, false, &done));
-        ok(dm_backend_wait(backend, done));
-        compare(c, lefts[l], dm_view_transpose(lefts[l]), 2);
-      }
+      for (int l = 0; l < 2; l++) try_square(backend, c, lefts[l]);
       free(rows.base), free(cols.base), free(c.base);
       dm_backend_close(backend);
     }
