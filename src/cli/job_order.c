@@ -150,5 +150,5 @@ int dm_job_list_at_once(const dm_job_list *list) {
   if (!is_free) return 1;
   const int64_t memory = dm_memory_available() / ORDER_MEMORY;
   return (int)dm_max(
-      1, dm_min(dm_min(2 * (int64_t)dm_cores(), ORDER_MOST), dm_min(memory, list->count)));
+      1, dm_min(dm_min(4 * (int64_t)dm_cores(), ORDER_MOST), dm_min(memory, list->count)));
 }

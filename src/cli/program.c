@@ -173,6 +173,7 @@ static dm_status read_call(dm_call *call, int argc, char **argv, const dm_call *
   if (*answered) return DM_OK;
   if (within) {
     call->settings.skip_done = true;
+    call->settings.inspector = within->settings.inspector;
     call->own.quiet += within->own.quiet + 1;
     call->own.verbose += within->own.verbose;
     program_share_node(&call->settings, within->own.at_once);

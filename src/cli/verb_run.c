@@ -15,6 +15,7 @@
 #include "cli/session.h"
 #include "comm/comm.h"
 #include "core/clock.h"
+#include "dataset/child.h"
 
 /* What a worker says: it begins JOB (CODE negative), or JOB has ended with CODE. */
 typedef struct jobs_message {
@@ -36,6 +37,7 @@ typedef struct jobs_lane {
 typedef struct running {
   const dm_call *call;
   const dm_job_list *list;
+  dm_kept_child inspector; /* each worker's own */
   int64_t failed, done;
   int first; /* the exit code of the first job in the list that failed, */
   int64_t first_job;
@@ -84,7 +86,7 @@ static void jobs_say(int to, int64_t job, int64_t code) {
 }
 
 /* After a job that failed, what it left in this process is not trusted. */
-static _Noreturn void jobs_work(const running *r, const jobs_lane *lane, int to) {
+static _Noreturn void jobs_work(running *r, const jobs_lane *lane, int to) {
   int code = 0;
   jobs_catch(false);
   dm_comm_forget_launcher();
@@ -96,6 +98,7 @@ static _Noreturn void jobs_work(const running *r, const jobs_lane *lane, int to)
     fflush(NULL);
     jobs_say(to, i, code);
   }
+  dm_child_dismiss(&r->inspector);
   _exit(code);
 }
 
@@ -237,6 +240,7 @@ int dm_cli_run_list(dm_call *call) {
   if (!status && call->own.at_once == 0) call->own.at_once = dm_job_list_at_once(&list);
   if (!status) r.lanes = (int)call->own.at_once;
   for (int i = 0; i < r.lanes; i++) r.lane[i].next = i;
+  call->settings.inspector = &r.inspector;
   jobs_catch(true);
   if (!status) status = jobs_all(&r);
   const int code = status ? dm_cli_finish(call, status) : jobs_report(&r, dm_now() - start);

@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +47,6 @@ static void limit_memory(void) {
 static void set_limits(void) {
   static const int defaults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGALRM};
   for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) signal(defaults[i], SIG_DFL);
-  signal(SIGPIPE, SIG_IGN);
   sigset_t none; /* the parent thread may block signals */
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -65,9 +66,10 @@ static void set_limits(void) {
   if (null >= 0) dup2(null, STDERR_FILENO);
 }
 
-static bool send_all(int fd, const void *data, size_t bytes) {
+/* False, without a signal: the other process is gone. */
+static bool child_send(int fd, const void *data, size_t bytes) {
   for (const char *at = data; bytes > 0;) {
-    ssize_t sent = write(fd, at, bytes);
+    ssize_t sent = send(fd, at, bytes, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return false;
     at += sent;
@@ -76,21 +78,29 @@ static bool send_all(int fd, const void *data, size_t bytes) {
   return true;
 }
 
-static bool send_tail(int fd, dm_status status, const dm_child_tail *tail, const void *result) {
+static bool child_send_tail(int fd, dm_status status, const dm_child_tail *tail,
+                            const void *result) {
   int64_t more = 0;
   const void *memory = status ? NULL : tail->of(result, &more);
   if (!memory) more = 0;
-  return send_all(fd, &more, sizeof more) && send_all(fd, memory, (size_t)more);
+  return child_send(fd, &more, sizeof more) && child_send(fd, memory, (size_t)more);
 }
 
-static _Noreturn void be_child(int fd, dm_child_work work, const void *argument, void *result,
-                               int64_t bytes, const dm_child_tail *tail) {
-  set_limits();
-  dm_status status = work(argument, result);
+/* Does TASK in the child; false: the answer could not be sent. *FAILED: it is an error. */
+static bool child_answer_to(int fd, const dm_child_task *task, bool *failed) {
+  dm_status status = task->work(task->argument, task->result);
   child_answer first = {.magic = CHILD_MAGIC, .failed = status != DM_OK};
   if (status) first.error = *status;
-  bool sent = send_all(fd, &first, sizeof first) && send_all(fd, result, (size_t)bytes);
-  if (sent && tail) sent = send_tail(fd, status, tail, result);
+  *failed = status != DM_OK;
+  return child_send(fd, &first, sizeof first) &&
+         child_send(fd, task->result, (size_t)task->bytes) &&
+         (!task->tail || child_send_tail(fd, status, task->tail, task->result));
+}
+
+static _Noreturn void be_child(int fd, const dm_child_task *task) {
+  bool failed;
+  set_limits();
+  const bool sent = child_answer_to(fd, task, &failed);
   _exit(sent ? 0 : 1); /* not exit: buffers and handlers belong to the parent */
 }
 
@@ -172,48 +182,127 @@ static dm_status accept_error(const dm_location *at, const child_answer *first) 
   return dm_status_copy(&error);
 }
 
-static dm_status child_listen(const dm_location *at, double seconds, pid_t pid, int fd,
-                              void *result, int64_t bytes, dm_child_tail *tail) {
-  double deadline = dm_now() + seconds;
+/* Whether the answer to TASK arrived. */
+static bool child_hear(int fd, const dm_child_task *task, double deadline, child_answer *first) {
+  memset(task->result, 0, (size_t)task->bytes);
+  return child_receive(fd, first, sizeof *first, deadline) && first->magic == CHILD_MAGIC &&
+         child_receive(fd, task->result, (size_t)task->bytes, deadline) &&
+         (!task->tail || receive_tail(fd, task->tail, deadline));
+}
+
+static double child_deadline(const dm_child_task *task) {
+  return dm_now() + (task->seconds > 0 ? task->seconds : WALL_SECONDS);
+}
+
+static dm_status child_listen(const dm_child_task *task, pid_t pid, int fd) {
+  const double start = dm_now(), deadline = child_deadline(task);
   child_answer first = {0};
-  memset(result, 0, (size_t)bytes);
-  bool heard = child_receive(fd, &first, sizeof first, deadline) && first.magic == CHILD_MAGIC &&
-               child_receive(fd, result, (size_t)bytes, deadline) &&
-               (!tail || receive_tail(fd, tail, deadline));
+  const bool heard = child_hear(fd, task, deadline, &first);
   int how = 0;
   struct rusage usage = {0};
   if (!heard && dm_now() >= deadline) kill(pid, SIGKILL);
   bool ended = reap(pid, &how, &usage);
   if (!ended) kill(pid, SIGKILL);
-  if (!heard) return why_silent(at, seconds, ended, how, &usage);
-  return first.failed ? accept_error(at, &first) : DM_OK;
+  if (!heard) return why_silent(task->at, deadline - start, ended, how, &usage);
+  return first.failed ? accept_error(task->at, &first) : DM_OK;
+}
+
+/* Starts a process with a line to this one, in which *pid is 0. */
+static dm_status child_start(const dm_location *at, pid_t *pid, int *line) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    return dm_fail_at(DM_E_IO, at, "cannot be inspected: socketpair: %s", strerror(errno));
+  *pid = dm_h5_fork();
+  const int reason = errno;
+  *line = ends[*pid == 0];
+  close(ends[*pid != 0]);
+  if (*pid >= 0) return DM_OK;
+  close(*line);
+  return dm_fail_at(DM_E_IO, at, "cannot be inspected: fork: %s", strerror(reason));
+}
+
+dm_status dm_child_do(const dm_child_task *task) {
+  pid_t pid;
+  int line;
+  DM_TRY(child_start(task->at, &pid, &line));
+  if (pid == 0) be_child(line, task);
+  dm_status status = child_listen(task, pid, line);
+  close(line);
+  return status;
 }
 
 dm_status dm_child_run(const dm_location *at, dm_child_work work, const void *argument,
                        void *result, int64_t bytes) {
-  return dm_child_run_within(at, 0.0, work, argument, result, bytes, NULL);
+  return dm_child_do(&(dm_child_task){
+      .at = at, .work = work, .argument = argument, .result = result, .bytes = bytes});
 }
 
-dm_status dm_child_run_within(const dm_location *at, double seconds, dm_child_work work,
-                              const void *argument, void *result, int64_t bytes,
-                              dm_child_tail *tail) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) < 0)
-    return dm_fail_at(DM_E_IO, at, "cannot be inspected: pipe: %s", strerror(errno));
-  const pid_t pid = dm_h5_fork();
-  if (pid < 0) {
-    dm_status status = dm_fail_at(DM_E_IO, at, "cannot be inspected: fork: %s", strerror(errno));
-    close(ends[0]);
-    close(ends[1]);
-    return status;
+/* ---- a child that stays ---- */
+
+/* What is left of CPU_SECONDS must do for any task. */
+static bool child_is_tired(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) != 0 || usage.ru_utime.tv_sec + usage.ru_stime.tv_sec > 0;
+}
+
+/* Answers one task; false: the child is to end. Addresses of functions and of constants are the
+ * same in both processes. */
+static bool child_serve(int line) {
+  dm_child_task task;
+  dm_child_tail tail;
+  bool failed = true;
+  if (!child_receive(line, &task, sizeof task, INFINITY) ||
+      !child_receive(line, &tail, sizeof tail, INFINITY))
+    return false;
+  void *argument = malloc((size_t)task.argument_bytes);
+  task.argument = argument;
+  task.result = calloc(1, (size_t)task.bytes);
+  task.tail = task.tail ? &tail : NULL;
+  const bool served = argument && task.result &&
+                      child_receive(line, argument, (size_t)task.argument_bytes, INFINITY) &&
+                      child_answer_to(line, &task, &failed);
+  if (served && !failed && task.tail) tail.release(task.result);
+  free(argument);
+  free(task.result);
+  return served && !failed && !child_is_tired();
+}
+
+static _Noreturn void child_stay(int line) {
+  set_limits();
+  while (child_serve(line)) continue;
+  _exit(0);
+}
+
+void dm_child_dismiss(dm_kept_child *child) {
+  int how;
+  struct rusage usage;
+  if (child->pid <= 0) return;
+  kill(child->pid, SIGKILL);
+  (void)reap(child->pid, &how, &usage);
+  close(child->line);
+  child->pid = 0;
+}
+
+dm_status dm_child_do_by(dm_kept_child *child, const dm_child_task *task) {
+  const double start = dm_now(), deadline = child_deadline(task);
+  const dm_child_tail none = {0};
+  child_answer first = {0};
+  if (child->pid == 0) {
+    pid_t pid;
+    DM_TRY(child_start(task->at, &pid, &child->line));
+    if (pid == 0) child_stay(child->line);
+    child->pid = pid;
   }
-  if (pid == 0) {
-    close(ends[0]);
-    be_child(ends[1], work, argument, result, bytes, tail);
+  const bool heard = child_send(child->line, task, sizeof *task) &&
+                     child_send(child->line, task->tail ? task->tail : &none, sizeof none) &&
+                     child_send(child->line, task->argument, (size_t)task->argument_bytes) &&
+                     child_hear(child->line, task, deadline, &first);
+  if (heard && !first.failed) return DM_OK;
+  if (task->tail) {
+    free(task->tail->memory);
+    task->tail->memory = NULL;
   }
-  close(ends[1]);
-  dm_status status =
-      child_listen(at, seconds > 0 ? seconds : WALL_SECONDS, pid, ends[0], result, bytes, tail);
-  close(ends[0]);
-  return status;
+  dm_child_dismiss(child);
+  if (dm_now() >= deadline) return why_silent(task->at, deadline - start, false, 0, NULL);
+  return dm_child_do(task);
 }

@@ -24,10 +24,11 @@ typedef struct dm_trust {
   bool batch;                   /* with more than two axes, it is many matrices: dm_leads */
   bool by_columns;              /* many files are stacked by columns */
   const char *replaced;         /* the file that C replaces, which is no list of a part; or NULL */
-  bool any_shape;               /* inside inspect: a part of it is taken */
-  bool literal;                 /* ... stars in names of datasets stand for themselves */
-  int laid;                     /* ... then 1 + the axes that are its rows; 0: all but the last */
-  bool alone;                   /* inside inspect: by no further process */
+  struct dm_kept_child *inspector; /* the child that inspects (child.h), or NULL: a new one */
+  bool any_shape;                  /* inside inspect: a part of it is taken */
+  bool literal;                    /* ... stars in names of datasets stand for themselves */
+  int laid;   /* ... then 1 + the axes that are its rows; 0: all but the last */
+  bool alone; /* inside inspect: by no further process */
   struct dm_known_files
       *known;            /* inside inspect: many files are examined; or NULL (known_files.h) */
   struct dm_h5_log *log; /* inside inspect: of what HDF5 reads, or NULL (hdf5_driver.h) */

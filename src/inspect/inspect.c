@@ -253,8 +253,12 @@ dm_status dm_group_inspect(const dm_location *location, double patience,
   attributes->count = 0;
   if (at.part[0] || dm_location_is_stack(&at)) return DM_OK;
   if (!at.dataset[0]) snprintf(at.dataset, sizeof at.dataset, "/c");
-  DM_TRY(
-      dm_child_run_within(&at, patience, inspect_group, &at, attributes, sizeof *attributes, NULL));
+  DM_TRY(dm_child_do(&(dm_child_task){.at = &at,
+                                      .seconds = patience,
+                                      .work = inspect_group,
+                                      .argument = &at,
+                                      .result = attributes,
+                                      .bytes = sizeof *attributes}));
   return clean_attributes(attributes)
              ? DM_OK
              : dm_fail_at(DM_E_INPUT, &at, "rejected: its inspection gave no sensible answer");
@@ -267,14 +271,56 @@ static const void *composite_of(const void *result, int64_t *bytes) {
   return composite;
 }
 
+static void inspect_release(void *result) {
+  dm_dataset_free(&((dm_finding *)result)->dataset);
+}
+
+/* A question that may be sent to another process. */
+typedef struct inspect_letter {
+  dm_inspection question;
+  bool replaces;
+  char replaced[DM_PATH];
+} inspect_letter;
+
+/* A dm_child_work: inspect_letter -> dm_finding. */
+static dm_status inspect_read(const void *argument, void *finding) {
+  const inspect_letter *letter = argument;
+  dm_inspection question = letter->question;
+  question.trust.replaced = letter->replaces ? letter->replaced : NULL;
+  return dm_examine(&question, finding);
+}
+
+static void inspect_write(const dm_inspection *question, inspect_letter *letter) {
+  const char *replaced = question->trust.replaced;
+  *letter = (inspect_letter){.question = *question, .replaces = replaced != NULL};
+  if (replaced) snprintf(letter->replaced, sizeof letter->replaced, "%s", replaced);
+  letter->question.trust.replaced = NULL;
+  letter->question.trust.inspector = NULL;
+}
+
+static dm_status inspect_ask(const dm_inspection *question, dm_finding *find, dm_child_tail *tail) {
+  DM_FREED inspect_letter *letter = NULL;
+  DM_TRY(dm_buffer_table(1, &letter));
+  inspect_write(question, letter);
+  const dm_child_task task = {.at = &question->at,
+                              .seconds = question->trust.patience,
+                              .work = inspect_read,
+                              .argument = letter,
+                              .argument_bytes = sizeof *letter,
+                              .result = find,
+                              .bytes = sizeof *find,
+                              .tail = tail};
+  return question->trust.inspector ? dm_child_do_by(question->trust.inspector, &task)
+                                   : dm_child_do(&task);
+}
+
 dm_status dm_file_inspect(const dm_location *location, const dm_trust *trust, dm_dataset *dataset,
                           dm_attributes *provenance) {
   dm_inspection question = {.at = *location, .trust = *trust, .provenance = provenance != NULL};
-  dm_child_tail tail = {.of = composite_of, .limit = TAIL_LIMIT};
+  dm_child_tail tail = {.of = composite_of, .release = inspect_release, .limit = TAIL_LIMIT};
   dm_finding *find;
   DM_TRY(dm_buffer_table(1, &find));
-  dm_status status = dm_child_run_within(location, trust->patience, dm_examine, &question, find,
-                                         sizeof *find, &tail);
+  dm_status status = inspect_ask(&question, find, &tail);
   if (!status) {
     status = inspect_accept(&question, find, &tail);
     if (status) dm_dataset_free(&find->dataset);

@@ -276,8 +276,12 @@ dm_status dm_output_tiles_read(const dm_dataset *c, dm_tile_record **tiles, int6
   *count = 0;
   if ((!c->at.dataset[0] && !c->zarr) || c->at.part[0])
     return DM_OK; /* a NumPy file; a part of C */
-  DM_TRY(dm_child_run_within(&c->at, 0.0, c->zarr ? read_zarr_in_child : read_in_child, &c->at, &a,
-                             sizeof a, &tail));
+  DM_TRY(dm_child_do(&(dm_child_task){.at = &c->at,
+                                      .work = c->zarr ? read_zarr_in_child : read_in_child,
+                                      .argument = &c->at,
+                                      .result = &a,
+                                      .bytes = sizeof a,
+                                      .tail = &tail}));
   dm_status status = output_tiles_accept(c, &a, tail.memory, tail.bytes);
   if (status) {
     free(tail.memory);

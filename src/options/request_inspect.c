@@ -28,6 +28,7 @@ dm_status dm_request_trust(const dm_settings *s, dm_trust *trust) {
                       .patience = s->hang_timeout > 0 ? s->hang_timeout : forever,
                       .batch = true,
                       .by_columns = s->stack != 0,
+                      .inspector = s->inspector,
                       .replaced = s->append ? NULL : s->output.file,
                       .vectors = s->as_column ? DM_AS_COLUMN
                                  : s->as_row  ? DM_AS_ROW

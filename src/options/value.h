@@ -94,6 +94,7 @@ typedef struct dm_settings {
   /* in place of the files that CENTER, SCALE and WEIGHTS name; of the rank that has these settings
    */
   dm_numbers numbers[DM_USER_VECTORS];
+  struct dm_kept_child *inspector; /* of a list of jobs (dataset/child.h), or NULL */
 } dm_settings;
 
 typedef struct dm_value dm_value;

@@ -21,8 +21,12 @@ static dm_status never(const void *argument, void *result) {
 TEST(test_patience) {
   dm_location location = at(*state, "far.h5:/a");
   char result = 0;
-  fails(dm_child_run_within(&location, 0.05, never, &location, &result, 1, NULL), DM_E_IO,
-        "did not answer within 0.05 s");
+  const dm_child_task task = {
+      .at = &location, .seconds = 0.05, .work = never, .result = &result, .bytes = 1};
+  dm_kept_child child = {0};
+  fails(dm_child_do(&task), DM_E_IO, "did not answer within 0.05 s");
+  fails(dm_child_do_by(&child, &task), DM_E_IO, "did not answer within 0.05 s");
+  assert_int_equal(child.pid, 0);
 }
 
 TEST(test_places) {
