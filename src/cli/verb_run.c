@@ -11,16 +11,20 @@
 
 #include "cli/job_list.h"
 #include "cli/job_order.h"
+#include "cli/job_text.h"
 #include "cli/program.h"
 #include "cli/session.h"
 #include "comm/comm.h"
+#include "core/buffer.h"
 #include "core/clock.h"
 #include "dataset/child.h"
 
-/* What a worker says: it begins JOB (CODE negative), or JOB has ended with CODE. */
+/* What a worker says: it begins JOB (CODE negative), or JOB has ended with CODE, and printed up to
+ * ENDS of its sheet. */
 typedef struct jobs_message {
   int64_t job;
   int64_t code;
+  int64_t ends[2];
 } jobs_message;
 
 enum { JOBS_BEGINS = -1 };
@@ -32,13 +36,23 @@ typedef struct jobs_lane {
   int64_t next, begun; /* jobs; begun: that the worker has not ended, or -1 */
   pid_t worker;        /* 0: none */
   int from;            /* the end of its pipe */
+  dm_job_sheet sheet;  /* of several lanes: what its jobs print */
 } jobs_lane;
+
+/* How a job ended; what it printed is told when all before it have ended. */
+typedef struct jobs_end {
+  bool known;
+  int code, signal; /* signal: that ended its process, or 0 */
+  dm_job_text text;
+} jobs_end;
 
 typedef struct running {
   const dm_call *call;
   const dm_job_list *list;
   dm_kept_child inspector; /* each worker's own */
   int64_t failed, done;
+  jobs_end *end; /* of each job; the first TOLD were told */
+  int64_t told;
   int first; /* the exit code of the first job in the list that failed, */
   int64_t first_job;
   bool stopped;
@@ -80,8 +94,9 @@ static void jobs_catch(bool catches) {
 
 /* ---- in the worker ---- */
 
-static void jobs_say(int to, int64_t job, int64_t code) {
-  const jobs_message message = {job, code};
+static void jobs_say(int to, const jobs_lane *lane, int64_t job, int64_t code) {
+  jobs_message message = {.job = job, .code = code};
+  dm_job_sheet_ends(&lane->sheet, message.ends);
   if (write(to, &message, sizeof message) != (ssize_t)sizeof message) _exit(DM_E_IO);
 }
 
@@ -90,13 +105,14 @@ static _Noreturn void jobs_work(running *r, const jobs_lane *lane, int to) {
   int code = 0;
   jobs_catch(false);
   dm_comm_forget_launcher();
+  dm_job_sheet_use(&lane->sheet);
   for (int64_t i = lane->next; i < r->list->count && code == 0; i += r->lanes) {
     const dm_job_line *job = &r->list->jobs[i];
     if (job->wrong) break;
-    jobs_say(to, i, JOBS_BEGINS);
+    jobs_say(to, lane, i, JOBS_BEGINS);
     code = dm_cli_job(job->words, job->word, r->call);
     fflush(NULL);
-    jobs_say(to, i, code);
+    jobs_say(to, lane, i, code);
   }
   dm_child_dismiss(&r->inspector);
   _exit(code);
@@ -104,34 +120,53 @@ static _Noreturn void jobs_work(running *r, const jobs_lane *lane, int to) {
 
 /* ---- in the first process ---- */
 
-static void jobs_ended(running *r, jobs_lane *lane, int64_t job, int code, const char *why) {
-  const int64_t line = r->list->jobs[job].line;
+static void jobs_tell(running *r, int64_t job) {
+  jobs_end *end = &r->end[job];
+  const char *wrong = r->list->jobs[job].wrong;
+  char why[64] = "";
+  if (end->signal) snprintf(why, sizeof why, "killed by signal %d, ", end->signal);
+  dm_job_text_tell(&end->text);
+  if (end->code == 0) return;
+  fprintf(stderr, "damier: %s:%lld: %s%s%sexit %d\n", r->call->operands[0],
+          (long long)r->list->jobs[job].line, why, wrong ? wrong : "", wrong ? ", " : "",
+          end->code);
+}
+
+/* In the order of the list; ALL: also what follows a job that has not ended. */
+static void jobs_tell_ended(running *r, bool all) {
+  for (; r->told < r->list->count && (all || r->end[r->told].known); r->told++)
+    if (r->end[r->told].known) jobs_tell(r, r->told);
+}
+
+static void jobs_ended(running *r, jobs_lane *lane, int64_t job, jobs_end end) {
   lane->next = job + r->lanes;
   lane->begun = -1;
-  r->done += code == 0;
-  if (code == 0) return;
-  if (r->first == 0 || job < r->first_job) {
-    r->first = code;
+  end.known = true;
+  r->end[job] = end;
+  r->done += end.code == 0;
+  r->failed += end.code != 0;
+  r->stopped |= end.code == DM_E_STOPPED;
+  if (end.code != 0 && (r->first == 0 || job < r->first_job)) {
+    r->first = end.code;
     r->first_job = job;
   }
-  r->stopped |= code == DM_E_STOPPED;
-  r->failed++;
-  fflush(stdout);
-  fprintf(stderr, "damier: %s:%lld: %s%sexit %d\n", r->call->operands[0], (long long)line, why,
-          *why ? ", " : "", code);
+  jobs_tell_ended(r, false);
 }
 
 /* A job that ended its process did so with its exit code. */
 static void jobs_wait(running *r, jobs_lane *lane) {
   int how = 0;
-  char why[64] = "";
   close(lane->from);
   while (waitpid(lane->worker, &how, 0) < 0 && errno == EINTR) continue;
   jobs_workers[lane - r->lane] = 0;
   lane->worker = 0;
   if (lane->begun < 0) return;
-  if (WIFSIGNALED(how)) snprintf(why, sizeof why, "killed by signal %d", WTERMSIG(how));
-  jobs_ended(r, lane, lane->begun, WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how), why);
+  const int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+  jobs_end end = {.code = number ? 128 + number : WEXITSTATUS(how), .signal = number};
+  int64_t ends[2];
+  dm_job_sheet_ends(&lane->sheet, ends);
+  dm_job_sheet_take(&lane->sheet, ends, &end.text);
+  jobs_ended(r, lane, lane->begun, end);
 }
 
 /* Takes what a worker says. */
@@ -143,8 +178,11 @@ static void jobs_listen(running *r, jobs_lane *lane) {
     jobs_wait(r, lane);
   else if (message.code == JOBS_BEGINS)
     lane->begun = message.job;
-  else
-    jobs_ended(r, lane, message.job, (int)message.code, "");
+  else {
+    jobs_end end = {.code = (int)message.code};
+    dm_job_sheet_take(&lane->sheet, message.ends, &end.text);
+    jobs_ended(r, lane, message.job, end);
+  }
 }
 
 static dm_status jobs_start(running *r, jobs_lane *lane) {
@@ -175,7 +213,7 @@ static bool jobs_has_next(running *r, jobs_lane *lane) {
   while (lane->next < r->list->count && !r->stopped && !jobs_asked) {
     const dm_job_line *job = &r->list->jobs[lane->next];
     if (!job->wrong) return true;
-    jobs_ended(r, lane, lane->next, DM_E_USAGE, job->wrong);
+    jobs_ended(r, lane, lane->next, (jobs_end){.code = DM_E_USAGE});
   }
   return false;
 }
@@ -215,6 +253,22 @@ static dm_status jobs_check(const dm_call *call) {
                  "start it without mpirun or srun; --jobs-of I/N divides the list over processes");
 }
 
+static dm_status jobs_open(running *r) {
+  r->lanes = (int)r->call->own.at_once;
+  DM_TRY(dm_buffer_table(r->list->count + 1, &r->end));
+  for (int i = 0; i < r->lanes; i++) {
+    r->lane[i] = (jobs_lane){.next = i, .sheet = {.file = {-1, -1}}};
+    if (r->lanes > 1) (void)dm_job_sheet_open(&r->lane[i].sheet);
+  }
+  return DM_OK;
+}
+
+static void jobs_close(running *r) {
+  if (r->end) jobs_tell_ended(r, true);
+  for (int i = 0; i < r->lanes; i++) dm_job_sheet_close(&r->lane[i].sheet);
+  free(r->end);
+}
+
 static int jobs_report(const running *r, double seconds) {
   const int64_t left = r->list->count - r->done - r->failed;
   if (r->call->own.quiet < 2)
@@ -238,11 +292,11 @@ int dm_cli_run_list(dm_call *call) {
   dm_status status = jobs_check(call);
   if (!status) status = dm_job_list_read(call->operands[0], call->own.jobs_of, &list);
   if (!status && call->own.at_once == 0) call->own.at_once = dm_job_list_at_once(&list);
-  if (!status) r.lanes = (int)call->own.at_once;
-  for (int i = 0; i < r.lanes; i++) r.lane[i].next = i;
+  if (!status) status = jobs_open(&r);
   call->settings.inspector = &r.inspector;
   jobs_catch(true);
   if (!status) status = jobs_all(&r);
+  jobs_close(&r);
   const int code = status ? dm_cli_finish(call, status) : jobs_report(&r, dm_now() - start);
   dm_job_list_free(&list);
   return code;

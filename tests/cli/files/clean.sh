@@ -1,7 +1,8 @@
 # What killed runs leave goes; what is resumable, in use, or not damier's stays.
 damier generate A.h5 --size 3000 -qq
 kept() { damier multiply A.h5 A.h5 -o "$1" --memory host=100MiB --checkpoint-interval 0 -qq & }
-until_tile() { until [ -s "$1.journal" ] || ! kill -0 $!; do sleep 0.01; done; }
+# Its first record follows 64 KiB that name the product.
+until_tile() { until [ "$(stat -c %s "$1.journal" 2>/dev/null || echo 0)" -gt 65536 ] || ! kill -0 $!; do sleep 0.01; done; }
 shown() { sed -E 's/\([0-9.]+ [KMG]?i?B\)/(SIZE)/; s/bytes=[0-9]+/bytes=N/'; }
 kept C.h5
 until_tile C.h5

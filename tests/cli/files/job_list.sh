@@ -24,6 +24,15 @@ rm C*.h5
 damier run jobs.txt --at-once 3 -qq 2>/dev/null # the exit code is that of the first line that failed
 echo "exit $?"
 ls C*.h5
+make W 700 700 # the slowest job is the first line, and is told first
+cat > order.txt <<'END'
+gram W.h5 -o W1.h5 --threads 1
+multiply A.h5 missing.h5 -o W2.h5
+multiply 'A.h5
+multiply A.h5 B.h5 -o W4.h5
+gram A.h5 -o W5.h5
+END
+damier run order.txt --at-once 4 2>&1 | listed
 try damier run jobs.txt --jobs-of 4/3
 try damier run jobs.txt --at-once 1000
 try damier run missing.txt
