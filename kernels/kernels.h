@@ -92,10 +92,10 @@ cudaError_t dm_kernels_mirror(dm_view square, int64_t first, bool conjugate, cud
 
 /* C = alpha (S_0 + S_1 + ...) + beta OLD, or with LOWER only its elements below the diagonal and on
  * it: COUNT matrices, of which SUMS is the first and the next begins STEP elements on, added in
- * this order in f64 and rounded once, as dm_finish (engine/endpoint.h) does. OLD has the type of C,
- * may be C, and is not read if beta is 0. C and OLD have any strides, SUMS col_stride 1. Of SUMS in
- * f32 or f64, C has any real floating-point type; of c64 or c128 any complex one.
- * (helpers/epilogue.cu) */
+ * this order in f64 and rounded once, as dm_apply_alpha_beta (engine/alpha_beta.h) does. OLD has
+ * the type of C, may be C, and is not read if beta is 0. C and OLD have any strides, SUMS
+ * col_stride 1. Of SUMS in f32 or f64, C has any real floating-point type; of c64 or c128 any
+ * complex one. (helpers/epilogue.cu) */
 typedef struct dm_epilogue {
   dm_view c, sums, old;
   int64_t count, step;

@@ -211,8 +211,8 @@ dm_status dm_backend_fill(dm_backend *backend, dm_view view, const dm_generator 
 dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, double alpha,
                          double beta);
 
-/* C = alpha SUMS + beta OLD in device memory, computed and rounded as by dm_finish
- * (engine/endpoint.h); posted like a product. OLD may be C, and has its type; NULL: beta is 0. C
+/* C = alpha SUMS + beta OLD in device memory, computed and rounded as by dm_apply_alpha_beta
+ * (engine/alpha_beta.h); posted like a product. OLD may be C, and has its type; NULL: beta is 0. C
  * and OLD may have any strides, SUMS has contiguous rows. HAS_EPILOGUE: of these types. */
 bool dm_backend_has_epilogue(dm_dtype c, dm_dtype sums);
 dm_status dm_backend_epilogue(dm_backend *backend, dm_view c, dm_view sums, const dm_view *old,

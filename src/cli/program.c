@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "comm/comm.h"
 #include "core/buffer.h"
 #include "core/checked.h"

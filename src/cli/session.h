@@ -35,8 +35,4 @@ int dm_cli_end(const dm_call *call, dm_status status);
 /* The same at the end of a verb without MPI; also closes the reports. */
 int dm_cli_finish(const dm_call *call, dm_status status);
 
-/* From now on SIGUSR1, SIGTERM and the first SIGINT only request a stop, if CALL's verb supports
- * it. */
-void dm_cli_catch_signals(const dm_call *call);
-
 #endif

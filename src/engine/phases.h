@@ -2,9 +2,7 @@
 #ifndef DM_ENGINE_PHASES_H
 #define DM_ENGINE_PHASES_H
 
-#include "check/freivalds.h"
 #include "engine/rank_state.h"
-#include "engine/share_sums.h"
 #include "plan/plan.h"
 #include "run/record.h"
 
@@ -40,19 +38,6 @@ void dm_phases_record(const dm_phases *worst, const dm_phases *mean, const dm_pl
 
 /* Records the rows and columns that were not split, if the compute mode splits. */
 void dm_phases_record_natively(const dm_phases *worst, const dm_plan *plan, dm_record *record);
-
-/* Calls TAKE(CONTEXT, ...) once for each piece of op(A) or op(B) that resides on this rank. */
-dm_status dm_each_piece(dm_rank_state *local, dm_matrix matrix, dm_piece_taker *take,
-                        void *context);
-
-/* Collective: creates a check of PLAN's product, with one group of columns if GPUs multiply: each
- * group would scan A in GPU memory again. */
-dm_status dm_check_new(const dm_run *run, const dm_plan *plan, const double alpha[2],
-                       const double beta[2], dm_freivalds **check);
-
-/* Collective: sums what the verification needs of A and B from the shares, and compares them with
- * SUMS (NULL: none). */
-dm_status dm_check_operands(dm_rank_state *local, dm_freivalds *check, dm_share_sums *sums);
 
 /* ---- the predicted times of a plan, in a record ---- */
 

@@ -6,6 +6,7 @@
 #include "engine/execute.h"
 #include "engine/phases.h"
 #include "engine/scaling.h"
+#include "engine/share_check.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

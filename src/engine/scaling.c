@@ -8,7 +8,7 @@
 #include "core/buffer.h"
 #include "core/clock.h"
 #include "core/residues.h"
-#include "engine/phases.h"
+#include "engine/share_check.h"
 
 /* f of a native product is at most k, 2 k for complex numbers; for small k a little more is
  * allowed. */

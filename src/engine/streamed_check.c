@@ -5,8 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "engine/phases.h"
-#include "engine/share_sums.h"
+#include "engine/share_check.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 

@@ -9,7 +9,7 @@
 #include "core/copy.h"
 #include "core/element_sum.h"
 #include "core/pairs.h"
-#include "engine/endpoint.h"
+#include "engine/alpha_beta.h"
 #include "engine/share_sums.h"
 #include "plan/partition.h"
 #include "product/memory_result.h"
@@ -51,11 +51,11 @@ typedef struct dm_storing {
 } storing;
 
 /* If only alpha remains to be applied, the device does it, with the same arithmetic as
- * dm_finish. */
+ * dm_apply_alpha_beta. */
 static dm_status finish_on_device(storing *s) {
   const dm_problem *p = &s->local->plan->problem;
   const double *alpha = s->sink->alpha;
-  s->are_c = dm_finish_is_identity(p->c, p->accumulator, p->reads_c, alpha) &&
+  s->are_c = dm_alpha_beta_is_identity(p->c, p->accumulator, p->reads_c, alpha) &&
              !dm_triangle_keeps_sums(s->local->plan);
   const bool real = p->c == DM_F32 || p->c == DM_F64;
   if (s->are_c || s->sums.space == DM_HOST || !real || p->c != p->accumulator || p->reads_c ||
@@ -215,7 +215,7 @@ static dm_status file_sink_finish_rows(void *context, int64_t first, int64_t cou
       DM_TRY(dm_freivalds_add_c0(sink->check, NULL, old, row, one->col));
   }
   if (one->finished)
-    DM_TRY(dm_finish(out, sums, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
+    DM_TRY(dm_apply_alpha_beta(out, sums, p->reads_c ? &old : NULL, sink->alpha, sink->beta));
   if (sink->correlates != 0.0)
     dm_correlate(out, row, one->col, sink->correlates, p->symmetry != DM_NO_SYMMETRY);
   if (sink->check && !is_summed_there(s))
@@ -352,7 +352,7 @@ static dm_status file_sink_settle(void *state) {
 dm_status dm_file_sink_hold(dm_file_sink *sink, dm_rank_state *local) {
   const dm_problem *p = &local->plan->problem;
   if (!sink->holds || local->coords.idle ||
-      !dm_finish_is_identity(p->c, p->accumulator, p->reads_c, sink->alpha))
+      !dm_alpha_beta_is_identity(p->c, p->accumulator, p->reads_c, sink->alpha))
     return DM_OK;
   return file_sink_begin(local, sink, (dm_range){0, dm_range_size(dm_rank_sums(local))});
 }

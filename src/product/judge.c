@@ -4,6 +4,8 @@
 #include "check/verdict.h"
 #include "core/buffer.h"
 #include "core/copy.h"
+#include "engine/alpha_beta.h"
+#include "engine/share_check.h"
 #include "plan/tiles.h"
 #include "product/multiply_impl.h"
 #include "product/repair.h"
@@ -114,7 +116,7 @@ static void judge_tell(const dm_job *j, const char *why) {
 static bool judge_is_finished(const dm_job *j) {
   const dm_problem *p = &j->problem;
   return j->basis == DM_BASIS_SUMS &&
-         !dm_finish_is_identity(p->c, p->accumulator, p->reads_c, j->multiply->equation.alpha);
+         !dm_alpha_beta_is_identity(p->c, p->accumulator, p->reads_c, j->multiply->equation.alpha);
 }
 
 /* Looks at the rows and columns of C that must be NaN, and for others. */

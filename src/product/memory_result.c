@@ -3,7 +3,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
-#include "engine/endpoint.h"
+#include "engine/alpha_beta.h"
 #include "plan/partition.h"
 #include "plan/tiles.h"
 
@@ -128,7 +128,8 @@ typedef struct memory_result_finishing {
 
 static dm_status memory_result_take_sums(void *context, dm_view into, dm_view sums) {
   const memory_result_finishing *f = context;
-  DM_TRY(dm_finish(into, sums, f->reads_c ? &into : NULL, f->result->alpha, f->result->beta));
+  DM_TRY(dm_apply_alpha_beta(into, sums, f->reads_c ? &into : NULL, f->result->alpha,
+                             f->result->beta));
   if (f->conjugates) dm_conjugate(into);
   return DM_OK;
 }
@@ -209,7 +210,7 @@ static dm_status finish_here(dm_memory_result *r, dm_rank_state *local, int64_t 
   }
   if (!local->coords.idle) p->view = packed(local, problem->c, r->finished);
   if (!status && !dm_view_is_empty(sums))
-    status = dm_finish(p->view, sums, &old, r->alpha, r->beta);
+    status = dm_apply_alpha_beta(p->view, sums, &old, r->alpha, r->beta);
   return dm_comm_agree(r->run->world, status);
 }
 

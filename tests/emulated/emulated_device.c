@@ -19,7 +19,7 @@
 #include "emulated/emulated_memory.h"
 #include "emulated/emulated_moments.h"
 #include "emulated/emulated_split.h"
-#include "engine/endpoint.h"
+#include "engine/alpha_beta.h"
 
 enum {
   LANES = 3,
@@ -219,8 +219,8 @@ static dm_status make_sums(emulated *e, const work *w, dm_event *done) {
 static dm_status make_elements(const work *w) {
   const dm_view old = emulated_view(w->b);
   const bool reads = w->beta[0] != 0.0 || w->beta[1] != 0.0;
-  return dm_finish(emulated_view(w->to), emulated_view(w->a), reads ? &old : NULL, w->alpha,
-                   w->beta);
+  return dm_apply_alpha_beta(emulated_view(w->to), emulated_view(w->a), reads ? &old : NULL,
+                             w->alpha, w->beta);
 }
 
 static dm_status finish(emulated *e, lane *l) {

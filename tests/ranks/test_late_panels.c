@@ -4,7 +4,7 @@
 #include "check/freivalds.h"
 #include "delayed_transport.h"
 #include "engine/execute.h"
-#include "engine/phases.h"
+#include "engine/share_check.h"
 #include "small_product.h"
 
 TEST_PROGRAM(test_late_panels) {

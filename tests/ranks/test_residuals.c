@@ -5,7 +5,7 @@
 
 #include "check/freivalds.h"
 #include "engine/execute.h"
-#include "engine/phases.h"
+#include "engine/share_check.h"
 
 static const double one[2] = {1.0, 0.0}, none[2] = {0.0, 0.0};
 static const double least = 1.0 / 200;

@@ -4,7 +4,7 @@
 #include "engine/execute.h"
 #include "small_product.h"
 
-#include "engine/phases.h"
+#include "engine/share_check.h"
 #include "plan/tiles.h"
 #include "steps/simulate.h"
 

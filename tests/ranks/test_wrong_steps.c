@@ -4,9 +4,9 @@
 #include "small_product.h"
 
 #include "check/freivalds.h"
-#include "engine/endpoint.h"
+#include "engine/alpha_beta.h"
 #include "engine/execute.h"
-#include "engine/phases.h"
+#include "engine/share_check.h"
 
 typedef enum fault {
   NO_FAULT,
@@ -90,7 +90,7 @@ static void check_c(product *p, fault which, dm_freivalds *check) {
   dm_dtype type = p->plan.problem.c;
   dm_view old = generated(p->test, &old_c, type, rows, p->local.cols);
   dm_view c = generated(p->test, &old_c, type, rows, p->local.cols);
-  must(p->test, dm_finish(c, sums, which == BETA_IGNORED ? NULL : &old, alpha, beta));
+  must(p->test, dm_apply_alpha_beta(c, sums, which == BETA_IGNORED ? NULL : &old, alpha, beta));
   if (spoils(p)) {
     double nothing[2] = {NAN, 0.0};
     if (which == LOW_BIT || which == HIGH_BIT) flip(c, which == HIGH_BIT);

@@ -67,7 +67,7 @@ static void transpose(dm_backend *gpu, const helper *h, dm_dtype dtype, const in
   free_pair(gpu, from), free_pair(gpu, to);
 }
 
-/* Z = alpha X + beta Y on the host: like dm_finish, and modulo 2^32. */
+/* Z = alpha X + beta Y on the host: like dm_apply_alpha_beta, and modulo 2^32. */
 static void add_element(dm_view z, double x, double y, double alpha, double beta, int64_t i,
                         int64_t j) {
   void *at = dm_view_at(z, i, j);

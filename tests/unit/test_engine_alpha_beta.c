@@ -2,7 +2,7 @@
 #include "checks.h"
 #include "core/copy.h"
 #include "core/element.h"
-#include "engine/endpoint.h"
+#include "engine/alpha_beta.h"
 #include "run/record.h"
 
 static const double one[2] = {1.0, 0.0}, zero[2] = {0.0, 0.0};
@@ -17,7 +17,7 @@ static void finishes(dm_dtype out_type, dm_dtype sum_type, dm_dtype old_type, co
   dm_view out = dm_view_strided(memory[2], out_type, DM_HOST, ROWS, COLS, COLS + 2);
   dm_fill(sum, &(dm_generator){.kind = DM_INTEGER, .seed = 1, .parameter = 20}, 0, 0);
   dm_fill(old, &(dm_generator){.kind = DM_INTEGER, .seed = 2, .parameter = 20}, 0, 0);
-  ok(dm_finish(out, sum, reads_old ? &old : NULL, alpha, beta));
+  ok(dm_apply_alpha_beta(out, sum, reads_old ? &old : NULL, alpha, beta));
   const bool is_complex = dm_dtype_is_complex(sum_type);
   for (int64_t i = 0; i < ROWS; i++) {
     for (int64_t j = 0; j < COLS; j++) {
@@ -64,28 +64,28 @@ TEST(whole_numbers_that_do_not_fit) {
   dm_view c = dm_view_row_major(&sum, DM_I32, 1, 1), c0 = dm_view_row_major(&old, DM_I32, 1, 1);
   dm_view result = dm_view_row_major(&out, DM_I32, 1, 1);
   const double two[2] = {2.0, 0.0}, huge[2] = {-2147483648.0, 0.0}, minus[2] = {-1.0, 0.0};
-  ok(dm_finish(result, c, NULL, one, zero));
+  ok(dm_apply_alpha_beta(result, c, NULL, one, zero));
   assert_int_equal(out, INT32_MAX);
-  fails(dm_finish(result, c, &c0, one, one), DM_E_INPUT, "does not fit");
-  fails(dm_finish(result, c, NULL, two, zero), DM_E_INPUT, "does not fit");
-  ok(dm_finish(result, c, &c0, one, minus));
+  fails(dm_apply_alpha_beta(result, c, &c0, one, one), DM_E_INPUT, "does not fit");
+  fails(dm_apply_alpha_beta(result, c, NULL, two, zero), DM_E_INPUT, "does not fit");
+  ok(dm_apply_alpha_beta(result, c, &c0, one, minus));
   assert_int_equal(out, INT32_MAX - 1);
   /* Both products are near 2^62 and their sum passes 2^63. */
   sum = old = INT32_MIN;
-  fails(dm_finish(result, c, &c0, huge, huge), DM_E_INPUT, "does not fit");
+  fails(dm_apply_alpha_beta(result, c, &c0, huge, huge), DM_E_INPUT, "does not fit");
 }
 
 /* An infinity in a complex sum stays one where alpha is 1. */
 TEST(infinities_stay) {
   double sum[2] = {INFINITY, 1.0}, old[2] = {2.0, 3.0}, out[2];
   dm_view c0 = dm_view_row_major(old, DM_C128, 1, 1);
-  ok(dm_finish(dm_view_row_major(out, DM_C128, 1, 1), dm_view_row_major(sum, DM_C128, 1, 1), &c0,
-               one, one));
+  ok(dm_apply_alpha_beta(dm_view_row_major(out, DM_C128, 1, 1),
+                         dm_view_row_major(sum, DM_C128, 1, 1), &c0, one, one));
   assert_true(isinf(out[0]) && out[1] == 4.0);
-  assert_true(dm_finish_is_identity(DM_F64, DM_F64, false, one));
-  assert_false(dm_finish_is_identity(DM_F32, DM_F64, false, one) ||
-               dm_finish_is_identity(DM_F64, DM_F64, true, one) ||
-               dm_finish_is_identity(DM_F64, DM_F64, false, zero));
+  assert_true(dm_alpha_beta_is_identity(DM_F64, DM_F64, false, one));
+  assert_false(dm_alpha_beta_is_identity(DM_F32, DM_F64, false, one) ||
+               dm_alpha_beta_is_identity(DM_F64, DM_F64, true, one) ||
+               dm_alpha_beta_is_identity(DM_F64, DM_F64, false, zero));
 }
 
 TEST(statistics) {
@@ -105,4 +105,4 @@ TEST(statistics) {
   assert_int_equal(dm_statistics_of(NULL, 0).count, 0);
 }
 
-RUN_ALL(test_engine_finish)
+RUN_ALL(test_engine_alpha_beta)
