@@ -15,6 +15,8 @@
 
 dm_version <- function() .Call(C_version)
 
+dm_choose_kernels <- function() invisible(.Call(C_choose_kernels))
+
 dm_record <- function() {
   text <- .Call(C_record)
   if (nzchar(text)) fromJSON(text, simplifyVector = TRUE, simplifyDataFrame = FALSE)
@@ -38,8 +40,9 @@ warn <- function(message) {
   warning(structure(class = c("damier_warning", "warning", "condition"), list(message = message, call = NULL)))
 }
 
-# A hint of the library, whose options are arguments here; commands stay as they are.
+# A hint or warning of the library, whose options are arguments here; commands stay as they are.
 in_r <- function(hint) {
+  hint <- sub("damier_choose_kernels", "dm_choose_kernels()", hint, fixed = TRUE)
   if (!grepl("--", hint, fixed = TRUE) || grepl("damier ", hint, fixed = TRUE)) return(hint)
   pieces <- gregexpr("--[a-z][a-z-]*( [0-9a-z:.]+)?", hint)
   regmatches(hint, pieces) <- lapply(regmatches(hint, pieces), function(words) {

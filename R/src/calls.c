@@ -218,16 +218,24 @@ static SEXP r_version(void) {
   return Rf_mkString(damier_version());
 }
 
+static SEXP r_choose_kernels(void) {
+  damier_choose_kernels();
+  return R_NilValue;
+}
+
 static SEXP r_close(void) {
   close_context(&without_options);
   close_context(&with_options);
   return R_NilValue;
 }
 
-static const R_CallMethodDef calls[] = {
-    {"product", (DL_FUNC)&r_product, 7}, {"info", (DL_FUNC)&r_info, 2},
-    {"record", (DL_FUNC)&r_record, 0},   {"version", (DL_FUNC)&r_version, 0},
-    {"close", (DL_FUNC)&r_close, 0},     {NULL, NULL, 0}};
+static const R_CallMethodDef calls[] = {{"product", (DL_FUNC)&r_product, 7},
+                                        {"info", (DL_FUNC)&r_info, 2},
+                                        {"record", (DL_FUNC)&r_record, 0},
+                                        {"version", (DL_FUNC)&r_version, 0},
+                                        {"close", (DL_FUNC)&r_close, 0},
+                                        {"choose_kernels", (DL_FUNC)&r_choose_kernels, 0},
+                                        {NULL, NULL, 0}};
 
 void R_init_damier(DllInfo *library) {
   R_registerRoutines(library, NULL, calls, NULL, NULL);

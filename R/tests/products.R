@@ -52,6 +52,17 @@ found <- numbers %dm% t(numbers)
 stopifnot(all(is.na(found[5, ])), !any(is.nan(found[5, ])), is.nan(found[9, 1]), !anyNA(found[-c(5, 9), -c(5, 9)]))
 stopifnot(identical(is.na(dm_crossprod(numbers)), is.na(crossprod(numbers))))
 
+# an OpenBLAS that does not know the processor has newer kernels when the user says so
+Sys.unsetenv("OPENBLAS_CORETYPE")
+files <- paste0(tempfile(), c(".npy", "2.npy"))
+stopifnot(is.null(dm_choose_kernels()), identical(Sys.getenv("OPENBLAS_CORETYPE"), ""))
+dm_multiply(diag(600), diag(600), output = files[[1]])
+kernels <- NULL
+withCallingHandlers(dm_multiply(files[[1]], files[[1]], output = files[[2]]),
+                    damier_warning = function(w) kernels <<- conditionMessage(w))
+stopifnot(is.null(kernels))
+same(dm_multiply(files[[2]], diag(600)), diag(600))
+
 # errors are conditions
 refused(x %dm% x, "damier_usage", "non-conformable")
 refused(dm_multiply(x, y, threads = "many"), "damier_usage", "threads.*hint")

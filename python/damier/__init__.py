@@ -30,7 +30,7 @@ with _few_blas_threads():
     from ._gradients import check_product as _check_product, is_recorded as _is_recorded, product as _with_gradient
     from ._kept import KeptContext as _KeptContext, like_last as _like_last
     from ._lazy import Product, product_of as _product_of, save
-    from ._library import version_text as _version_text
+    from ._library import library as _loaded, version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
     from ._progress import Progress
     from ._record import Record
@@ -51,7 +51,7 @@ __version__ = "0.3.0"
 __all__ = ["BlockCyclic", "Components", "Context", "CorruptError", "DamierWarning", "DeviceError", "Error", "FileError", "FitError", "HangError",
            "InputError", "InternalError", "MPIError", "Matrix", "OnOne", "PCA", "Product", "Record",
            "Replicated", "Rows", "Sparse", "StoppedError", "Stored", "Top", "UncheckedError", "UncheckedWarning", "UsageError", "VerifyError",
-           "compare", "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "save", "svd", "verify", "version"]
+           "choose_kernels", "compare", "cor", "cov", "gram", "info", "matmul", "multiply", "pca", "plan", "save", "svd", "verify", "version"]
 
 
 def __getattr__(name: str) -> Any:
@@ -67,6 +67,17 @@ def version() -> str:
     True
     """
     return _version_text
+
+
+def choose_kernels() -> None:
+    """Newer kernels of an OpenBLAS that is older than the processor, and takes its slowest; for all that multiplies by it in this process.
+
+    Call it first, before any thread multiplies.  It does nothing where ``OPENBLAS_CORETYPE`` is set, where the kernels are new enough, with
+    another BLAS library, and in a wheel, which does so by itself.
+
+    >>> damier.choose_kernels()
+    """
+    _loaded.damier_choose_kernels()
 
 
 def _all_named(*given: Any) -> bool:

@@ -163,6 +163,7 @@ _SENTENCES = (
     ("numpy.save writes each array to a .npy file, which is read; 'unzip FILE' unpacks others",
      "numpy.load(FILE)['NAME'] is an array, which damier takes; numpy.save writes a file that it reads"),
     ("in Python: ", ""),
+    ("damier_choose_kernels", "damier.choose_kernels()"),
     ("k, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024", "pass an int"),
     ("wait until it is closed; --swmr reads it once", "close it if this Python has it open, else wait until it is closed; --swmr reads it once"),
 )

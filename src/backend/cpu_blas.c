@@ -516,8 +516,9 @@ void dm_cpu_kernel_warning(char *text, int64_t size) {
   const char *newer = newer_kernels();
   text[0] = '\0';
   if (newer)
-    snprintf(text, (size_t)size,
-             "OpenBLAS does not know this CPU and uses its %s kernels; OPENBLAS_CORETYPE=%s, or a "
-             "newer OpenBLAS, multiplies several times faster",
-             chosen_kernels(), newer);
+    snprintf(
+        text, (size_t)size,
+        "OpenBLAS does not know this CPU and uses its %s kernels; %sOPENBLAS_CORETYPE=%s before "
+        "the start, or a newer OpenBLAS, multiplies several times faster",
+        chosen_kernels(), symbol("gotoblas_dynamic_init") ? "damier_choose_kernels, " : "", newer);
 }
