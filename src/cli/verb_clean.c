@@ -29,10 +29,11 @@ static dm_status clean_tell(void *context, const dm_leftover *left) {
   const bool goes = left->fate == DM_LEFTOVER_GOES;
   const bool shown = left->fate != DM_LEFTOVER_FOREIGN || w->named || w->call->own.verbose > 0;
   w->removed += goes;
-  w->bytes += goes ? left->bytes : 0;
+  w->bytes += goes && !left->again ? left->bytes : 0;
   w->kept += !goes && shown;
   if (!shown || w->call->own.quiet > 0) return DM_OK;
-  printf("%s (%s) %s\n", left->path, dm_format_bytes(left->bytes, size),
+  dm_format_bytes(left->bytes, size);
+  printf("%s (%s) %s\n", left->path, left->again ? "the same file" : size,
          !goes                  ? words[left->fate]
          : w->call->own.dry_run ? "would be removed"
                                 : "removed");

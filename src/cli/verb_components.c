@@ -9,8 +9,9 @@ static dm_status run_components(dm_run *run, const dm_call *call, void *shared, 
   DM_FREED dm_components *job = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   DM_TRY(dm_comm_agree(run->world, dm_request_components_job(&call->settings, shared, job)));
-  if (call->own.dry_run) return dm_components_plan(run, job, record);
-  if (!((const dm_product_files *)shared)->done) return dm_components_run(run, job, NULL, record);
+  if (!((const dm_product_files *)shared)->done)
+    return call->own.dry_run ? dm_components_plan(run, job, record)
+                             : dm_components_run(run, job, NULL, record);
   dm_components_done(run, job, record);
   return DM_OK;
 }

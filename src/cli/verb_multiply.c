@@ -134,7 +134,7 @@ int dm_cli_multiply(dm_call *call) {
   if (!prepared && !call->own.dry_run && !f->done) prepared = take_gpus(call, f, &gpus);
   dm_dataset *const datasets[] = {&f->a, &f->b, &f->c};
   int code;
-  if (call->own.dry_run && !dm_cli_is_reduced(call))
+  if (call->own.dry_run && !dm_cli_is_reduced(call) && !f->done)
     code = prepared ? dm_cli_finish(call, prepared) : dm_cli_plan_product(call);
   else
     code = dm_cli_run_job(

@@ -32,6 +32,7 @@ typedef struct cleaning {
   dm_journal *journal; /* locked; NULL: none, or it is empty */
   bool records;        /* ... and has tiles, or cannot be read */
   bool parts;          /* there is a part file of damier */
+  struct stat last;    /* the last file that was told of */
 } cleaning;
 
 /* Whether a run uses PATH: it is locked, or the file system has no locks to tell. */
@@ -65,8 +66,7 @@ static dm_leftover_fate leftovers_judge(const cleaning *c, const char *ending, c
 
 static dm_status leftovers_take(const cleaning *c, const char *path, int64_t bytes,
                                 dm_leftover_fate fate) {
-  const dm_leftover left = {path, bytes, fate};
-  return c->take(c->context, &left);
+  return c->take(c->context, &(dm_leftover){.path = path, .bytes = bytes, .fate = fate});
 }
 
 static dm_status leftovers_file(cleaning *c, const char *ending) {
@@ -87,7 +87,9 @@ static dm_status leftovers_file(cleaning *c, const char *ending) {
     else if (unlink(path) < 0 && errno != ENOENT)
       return dm_file_failed(c->at, path, "removed");
   }
-  return leftovers_take(c, path, bytes, fate);
+  const bool again = info.st_dev == c->last.st_dev && info.st_ino == c->last.st_ino;
+  c->last = info;
+  return c->take(c->context, &(dm_leftover){path, bytes, fate, again});
 }
 
 /* An empty journal is only surely damier's beside a part file. */

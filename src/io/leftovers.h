@@ -16,6 +16,7 @@ typedef struct dm_leftover {
   const char *path;
   int64_t bytes;
   dm_leftover_fate fate;
+  bool again; /* another name of the file before it */
 } dm_leftover;
 
 /* Told of each leftover, after it was removed. */

@@ -40,6 +40,10 @@ damier svd A.h5 --rank 3 -o S.h5 --if-needed -q | said
 damier svd A.h5 --rank 3 -o S.h5 --if-needed -q --of rows | said
 touch A.h5
 damier svd A.h5 --rank 3 -o S.h5 --if-needed -q --of rows | said
+damier svd A.h5 --rank 3 -o S.h5 --if-needed -q --of rows --dry-run | said # what would be done: nothing, or a plan
+damier multiply A.h5 B.h5 -o C.h5 --if-needed -qq
+damier multiply A.h5 B.h5 -o C.h5 --if-needed --dry-run -q
+damier multiply A.h5 B.h5 -o C.h5 --if-needed --alpha 3 --dry-run 2>/dev/null | tail -n 1 | sed 's/total_s=.*//'
 try damier svd A.h5 --rank 3 -o S.h5
 try damier multiply A.h5 B.h5 --beta 1 --c C.h5 -o C.h5 --if-needed
 echo text > G.h5
