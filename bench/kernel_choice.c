@@ -68,10 +68,6 @@ dm_status dm_kernel_types_parse(const char *text, unsigned *types) {
 
 /* ---- kernels ---- */
 
-static bool kernel_choice_fits(const dm_kernel *kernel, dm_kernel_op op, unsigned types) {
-  return (op == DM_KERNEL_OPS || kernel->op == op) && kernel->types & types;
-}
-
 /* Error for PATTERN without a match: no kernel has such a name, or none has the types. */
 static dm_status kernel_choice_refuse(const char *pattern, dm_kernel_op op, unsigned types) {
   const dm_kernel *registry = dm_backend_registry(), *named = NULL;
@@ -106,7 +102,7 @@ dm_status dm_kernels_choose(const char *text, dm_kernel_op op, unsigned types,
     int found = 0;
     for (int i = 0; i < DM_KERNEL_COUNT; i++) {
       if (fnmatch(pattern, registry[i].name, 0) != 0 ||
-          !kernel_choice_fits(&registry[i], op, types))
+          !((op == DM_KERNEL_OPS || registry[i].op == op) && registry[i].types & types))
         continue;
       chosen[i] = true;
       found++;

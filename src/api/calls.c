@@ -112,15 +112,11 @@ static dm_status carry_out_parts(damier_context *context, const dm_stated *state
   return carry_out(context, &product);
 }
 
-static bool is_on_gpu(const damier_matrix *m) {
-  return m->division != DAMIER_IN_FILE && m->memory == DAMIER_GPU_MEMORY;
-}
-
 static dm_status check_parts(const damier_context *context, const damier_matrix *m) {
   if (m->parts && m->part_count != context->run.ranks)
     return dm_fail(DM_E_USAGE, "a matrix in %d parts, in a context of %d GPUs", m->part_count,
                    context->run.ranks);
-  if (m->parts || !is_on_gpu(m)) return DM_OK;
+  if (m->parts || m->division == DAMIER_IN_FILE || m->memory != DAMIER_GPU_MEMORY) return DM_OK;
   return dm_hint(
       dm_fail(DM_E_USAGE, "a whole matrix in the memory of one GPU, in a context of several"),
       "state the part of each GPU, or pass host memory");

@@ -93,19 +93,10 @@ static dm_status start_context(damier_context *c, dm_comm *world) {
   return status ? status : dm_settings_defaults(&c->settings);
 }
 
-static dm_status open_context(dm_comm *world, damier_context **context) {
-  DM_TRY(new_context(context));
-  return start_context(*context, world);
-}
-
-static void forget_record(damier_context *context) {
+void dm_api_forget(damier_context *context) {
   free(context->recorded->text);
   free(context->recorded->notes);
   *context->recorded = (dm_recorded){0};
-}
-
-void dm_api_forget(damier_context *context) {
-  forget_record(context);
   dm_reduced_kept_free(&context->kept);
   dm_components_result_free(&context->found);
 }
@@ -128,7 +119,8 @@ static int context_open_in(dm_status adopted, dm_comm *world, damier_context **c
   dm_api_visit v = {.gpu = -1};
   damier_context *new = NULL;
   dm_plain_numbers_begin(&v.numbers);
-  dm_status status = adopted ? adopted : open_context(world, &new);
+  dm_status status = adopted ? adopted : new_context(&new);
+  if (!status) status = start_context(new, world);
   if (new && !status)
     status =
         dm_comm_agree(new->run.world,

@@ -30,10 +30,6 @@ static double suspect_size(const dm_residual_sizes *sizes, int64_t rows) {
          exp2(0.5 * (i - 1 - DM_RESIDUAL_SIZES));
 }
 
-static double least_of_roundings(const dm_row_factors *f) {
-  return suspect_roundings * fmax(f->accumulate, fmax(f->result, f->own));
-}
-
 /* Marks rows whose residuals are LEAST times their unit, or more. */
 static void mark_suspects(const dm_freivalds *check, const dm_row_factors *f,
                           const dm_row_totals *rows, double least) {
@@ -64,8 +60,8 @@ void dm_freivalds_suspect(const dm_freivalds *check, const dm_row_factors *f,
                           const dm_row_totals *rows, const dm_residual_sizes *sizes,
                           dm_verdict *verdict) {
   if (!may_be_suspect(check, verdict)) return;
-  const double least =
-      fmax(suspect_size(sizes, check->groups * check->problem.m), least_of_roundings(f));
+  const double least = fmax(suspect_size(sizes, check->groups * check->problem.m),
+                            suspect_roundings * fmax(f->accumulate, fmax(f->result, f->own)));
   const bool stands_out = sizes->largest > least * least;
   verdict->suspect = stands_out || (verdict->worst_row >= 0 && verdict->residual > suspect_part);
   verdict->suspect_row = stands_out ? sizes->row : verdict->worst_row;

@@ -220,10 +220,6 @@ static dm_status incomplete_verb(const char *word, const char *second) {
   return dm_hint(status, "did you mean '%s %s'?", word, seconds[nearest]);
 }
 
-static bool is_help(const char *word) {
-  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-}
-
 dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *used) {
   bool first_fits = false;
   const char *second = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
@@ -237,7 +233,8 @@ dm_status dm_cli_verb_find(int argc, char **argv, const dm_verb **verb, int *use
     *used = name[length] == ' ' ? 2 : 1;
     return DM_OK;
   }
-  if (first_fits && !second && argc > 1 && is_help(argv[1])) {
+  if (first_fits && !second && argc > 1 &&
+      (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
     *verb = &dm_cli_no_verb;
     *used = 1;
     return DM_OK;

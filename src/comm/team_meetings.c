@@ -6,10 +6,6 @@
 
 #include "comm/team_impl.h"
 
-static dm_meeting *meeting_of(const dm_comm_request *request) {
-  return (dm_meeting *)(uintptr_t)(request->word & ~(uint64_t)1);
-}
-
 /* ---- the work of all ---- */
 
 static void team_broadcast(const dm_meeting *m) {
@@ -212,7 +208,7 @@ dm_status dm_meeting_begin(const dm_comm *comm, const dm_collective *mine,
 }
 
 dm_status dm_meeting_test(dm_comm_request *request) {
-  dm_meeting *m = meeting_of(request);
+  dm_meeting *m = (dm_meeting *)(uintptr_t)(request->word & ~(uint64_t)1);
   dm_team_group *group = m->group;
   const bool done = atomic_load_explicit(&m->done, memory_order_acquire);
   if (!done && !atomic_load(&group->fate->broken)) return DM_OK;

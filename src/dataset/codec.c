@@ -118,10 +118,6 @@ int64_t dm_codec_growth(const dm_codec *codec, int64_t bytes) {
   return in_blocks ? bytes / block * PER_BLOCK : 0;
 }
 
-static dm_status codec_damaged(const char *name) {
-  return dm_fail(DM_E_INPUT, "it is not valid %s data", name);
-}
-
 /* Each unpacks LENGTH bytes of DATA to OUT and returns the bytes written, at most ROOM; -1: the
  * data are damaged. */
 static int64_t undo_zstd(const void *data, int64_t length, void *out, int64_t room) {
@@ -246,7 +242,7 @@ dm_status dm_codec_undo(const dm_codec *codec, const void *data, int64_t *length
     DM_TRY(undo_bitshuffle(codec, data, *length, out, room, &made));
     break;
   }
-  if (made < 0) return codec_damaged(names[codec->kind]);
+  if (made < 0) return dm_fail(DM_E_INPUT, "it is not valid %s data", names[codec->kind]);
   *length = made;
   return DM_OK;
 }
@@ -430,17 +426,15 @@ static bool undo_blocks(codec_blocks *b, int64_t bytes, unsigned char *out) {
   return true;
 }
 
-static int64_t default_block(int64_t size) {
-  return dm_max(LEAST_BLOCK, DEFAULT_BYTES / size / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
-}
-
 dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, void *context, int64_t size, int64_t block,
                              const unsigned char *data, int64_t length, unsigned char *out,
                              int64_t room, int64_t *made) {
   codec_blocks b = {
       .unpack = unpack, .context = context, .size = size, .data = data, .end = data + length};
   uint64_t bytes = (uint64_t)length;
-  b.block = block > 0 ? block : default_block(size);
+  b.block = block > 0
+                ? block
+                : dm_max(LEAST_BLOCK, DEFAULT_BYTES / size / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
   *made = -1;
   if (unpack) {
     if (length < CODEC_HEADER) return DM_OK;

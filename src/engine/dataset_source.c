@@ -142,12 +142,6 @@ static dm_status dataset_source_advance(dm_prefetch *prefetch, dataset_source_st
   return DM_OK;
 }
 
-static dm_status staging_poll(dm_prefetch *prefetch) {
-  for (int i = 0; i < DATASET_SOURCE_STRIPS; i++)
-    DM_TRY(dataset_source_advance(prefetch, &prefetch->strips[i]));
-  return DM_OK;
-}
-
 /* ---- requests of panels ---- */
 
 /* Panels that are read together. */
@@ -331,7 +325,8 @@ static dm_status dataset_source_stage(dm_prefetch *prefetch, dm_panel_request *r
 
 /* Starts what can be started, in order. */
 static dm_status dataset_source_move_on(dm_prefetch *prefetch) {
-  if (prefetch->strips) DM_TRY(staging_poll(prefetch));
+  for (int i = 0; prefetch->strips && i < DATASET_SOURCE_STRIPS; i++)
+    DM_TRY(dataset_source_advance(prefetch, &prefetch->strips[i]));
   while (prefetch->next) {
     dm_panel_request *request = prefetch->next;
     DM_TRY(request->to_device ? dataset_source_stage(prefetch, request)

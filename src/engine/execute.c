@@ -45,23 +45,11 @@ static slot_state *state_of(execution *x, int64_t index) {
   return &x->window[index % EXECUTE_WINDOW];
 }
 
-static bool step_done(execution *x, int64_t index) {
-  return index < x->first || state_of(x, index)->done;
-}
-
-static bool execute_ready(execution *x, const dm_step *step) {
-  for (int i = 0; i < DM_STEP_AFTER; i++)
-    if (step->after[i] >= 0 && !step_done(x, step->after[i])) return false;
-  return true;
-}
-
-/* Products do not queue up if the run may be stopped: queued ones must finish first. */
-static bool queue_is_full(const execution *x) {
-  return x->halt.stop && x->products_posted - x->products_done >= QUEUE;
-}
-
+/* Whether all that STEP comes after is done. */
 static bool may_begin(execution *x, const dm_step *step) {
-  return execute_ready(x, step) && dm_publish_may_begin(&x->published, step);
+  for (int i = 0; i < DM_STEP_AFTER; i++)
+    if (step->after[i] >= x->first && !state_of(x, step->after[i])->done) return false;
+  return dm_publish_may_begin(&x->published, step);
 }
 
 /* STEP's position in the run, counted alike on all ranks: in panels, for each tile as many as the
@@ -302,10 +290,6 @@ static void refill(execution *x) {
   }
 }
 
-static void drop_done(execution *x) {
-  while (x->first < x->end && state_of(x, x->first)->done) x->first++;
-}
-
 /* Reports the step that completes this rank's part of a tile, or of what it stores of it. */
 static void reach_states(const execution *x, const dm_step *step) {
   const dm_plan *plan = x->local->plan;
@@ -334,9 +318,11 @@ static dm_status sweep(execution *x, bool *moved) {
       continue;
     }
     if (!state->posted) {
-      bool product = dm_step_is_product(&state->step);
+      const bool product = dm_step_is_product(&state->step);
+      /* Products do not queue up if the run may be stopped: queued ones must finish first. */
+      const bool full = x->halt.stop && x->products_posted - x->products_done >= QUEUE;
       if (!may_begin(x, &state->step) || is_undelivered(x, &state->step) ||
-          (product && (product_waits || queue_is_full(x)))) {
+          (product && (product_waits || full))) {
         product_waits |= product;
         continue;
       }
@@ -416,7 +402,7 @@ static dm_status execute_run(execution *x) {
     if (finished && dm_halt_leaves(&x->halt) && !x->delivers) return DM_OK;
     bool moved;
     DM_TRY(sweep(x, &moved));
-    drop_done(x);
+    while (x->first < x->end && state_of(x, x->first)->done) x->first++;
     report_movement(x, moved);
     DM_TRY(dm_halt_poll(&x->halt, x->begun, finished));
     if (x->delivers) DM_TRY(execute_deliver(x));

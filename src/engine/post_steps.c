@@ -465,11 +465,6 @@ typedef struct post_steps_places {
   int64_t *offset, *bytes, *source, *sent, *sent_bytes;
 } post_steps_places;
 
-static post_steps_places places_in(int64_t *memory, int layers) {
-  return (post_steps_places){memory, memory + layers, memory + 2 * layers, memory + 3 * layers,
-                             memory + 4 * layers};
-}
-
 static void find_places(const dm_rank_state *local, const dm_sum_part *part, dm_range covered,
                         post_steps_places *p) {
   const dm_range share = own_rows(local), mine = post_steps_sum_rows(local, part, local->coords.l);
@@ -494,7 +489,9 @@ static dm_status post_steps_post(dm_rank_state *local, const dm_sum_part *part) 
   DM_TRY(dm_buffer_table(5 * (int64_t)local->plan->pk, &memory));
   DM_TRY(post_steps_open_sum(local));
   DM_TRY(block_of(local, part, &sum->block, &sum->covered));
-  post_steps_places p = places_in(memory, local->plan->pk);
+  const int layers = local->plan->pk;
+  post_steps_places p = {memory, memory + layers, memory + 2 * layers, memory + 3 * layers,
+                         memory + 4 * layers};
   find_places(local, part, sum->covered, &p);
   dm_transport_refilled(local->transport, DM_BLOCK_SHARE, ++sum->turn);
   const dm_gather gather = {.group = local->layers,

@@ -39,10 +39,6 @@ static dm_status check_line(const dm_location *at, int64_t number, char *line, s
                     (long long)number + 1);
 }
 
-static bool is_blank(const char *line) {
-  return line[strspn(line, " \t")] == '\0';
-}
-
 static dm_status bed_take_lines(const dm_location *at, FILE *file, dm_bed_take *take, void *context,
                                 int64_t *count) {
   DM_FREED char *line = NULL;
@@ -50,7 +46,7 @@ static dm_status bed_take_lines(const dm_location *at, FILE *file, dm_bed_take *
   ssize_t length;
   for (*count = 0; (length = getline(&line, &room, file)) >= 0;) {
     DM_TRY(check_line(at, *count, line, (size_t)length));
-    if (is_blank(line)) continue;
+    if (line[strspn(line, " \t")] == '\0') continue;
     if (take) DM_TRY(take(context, *count, line));
     ++*count;
   }

@@ -77,10 +77,6 @@ static dm_said beside_repeats(const double *list, int64_t count, int each) {
   return DM_SAID_ONE;
 }
 
-static dm_number beside_real(double real, bool is_single) {
-  return (dm_number){.real = real, .is_single = is_single};
-}
-
 /* All numbers of S, which has at most BESIDE_MOST_NUMBERS, at least one; *is: they are numbers. */
 static dm_status beside_read_all(const dm_beside *b, const dm_sign *sign, const beside_set *s,
                                  double **list, bool *is, bool *is_single) {
@@ -104,7 +100,8 @@ static dm_status beside_read_numbers(const dm_beside *b, const dm_sign *sign, co
   if (s->count > BESIDE_MOST_NUMBERS) return DM_OK;
   DM_TRY(beside_read_all(b, sign, s, &list, &is, &is_single));
   *said = is ? beside_repeats(list, s->count, each) : DM_SAID_OTHER;
-  for (int i = 0; is && i < each && i < s->count; i++) number[i] = beside_real(list[i], is_single);
+  for (int i = 0; is && i < each && i < s->count; i++)
+    number[i] = (dm_number){.real = list[i], .is_single = is_single};
   return DM_OK;
 }
 

@@ -40,13 +40,10 @@ typedef struct zip_member {
   uint32_t sum;
 } zip_member;
 
-static bool zip_is_array(const dm_npz_member *m) {
-  return strstr(m->name, ".npy") != NULL;
-}
-
 static zip_member zip_member_of(const dm_npz_member *of, int64_t at) {
   zip_member m = {.of = of, .at = at};
-  if (zip_is_array(of)) m.header_bytes = dm_npy_header_of(of->type, of->shape, m.header);
+  if (strstr(of->name, ".npy") != NULL)
+    m.header_bytes = dm_npy_header_of(of->type, of->shape, m.header);
   m.bytes = m.header_bytes + of->bytes;
   return m;
 }

@@ -338,10 +338,6 @@ static dm_status output_publish(const dm_output_file *file, const dm_output_comp
   return DM_OK;
 }
 
-static void take_back(dm_output_file *new, const dm_output_file *before) {
-  if (strcmp(before->part, new->part) != 0) dm_status_free(dm_output_name_again(new));
-}
-
 dm_status dm_output_commit(const dm_output_file *file, const dm_output_completion *completion,
                            const dm_keepalive *keepalive, bool *named) {
   output_commitment one = {*file, completion};
@@ -352,7 +348,8 @@ dm_status dm_output_commit(const dm_output_file *file, const dm_output_completio
   dm_status status = dm_output_take_new_name(&one.file, folder);
   if (!status) status = output_finish(&one, keepalive);
   if (!status) status = output_publish(&one.file, completion, named);
-  if (!*named) take_back(&one.file, file);
+  if (!*named && strcmp(file->part, one.file.part) != 0)
+    dm_status_free(dm_output_name_again(&one.file));
   if (*named)
     status = dm_hint(dm_folder_sync(&file->at, folder),
                      "%.200s is complete; a crash of the computer could still lose its name",

@@ -198,13 +198,9 @@ dm_status dm_store_complete(const dm_output_file *out, const dm_output_completio
 
 /* ---- a folder that damier made ---- */
 
-static bool store_is_number(const char *name) {
-  return name[0] && strspn(name, "0123456789") == strlen(name);
-}
-
 /* Whether NAME may be in the folder at DEPTH: 0, the array's; 1, that of the chunks; 2, ... */
 static bool store_is_own(const char *name, int depth) {
-  if (depth > 0) return store_is_number(name);
+  if (depth > 0) return name[0] && strspn(name, "0123456789") == strlen(name);
   return strcmp(name, STORE_METADATA) == 0 || strcmp(name, STORE_CHUNKS) == 0;
 }
 

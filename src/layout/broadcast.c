@@ -301,16 +301,14 @@ bool dm_broadcast_square(const dm_broadcast *t, dm_whole_product *square) {
   return true;
 }
 
-static bool is_split_suited(const dm_broadcast *t) {
-  const dm_whole_product sums = dm_split_k_product(&t->split_k, t->space, t->run->rank, &t->whole);
-  return dm_backend_can_multiply(t->space->backend, &sums);
-}
-
 bool dm_broadcast_is_suited(const dm_broadcast *t) {
   dm_whole_product one;
   dm_extent part;
   int64_t strip;
-  if (t->split_k.parts) return is_split_suited(t);
+  if (t->split_k.parts) {
+    one = dm_split_k_product(&t->split_k, t->space, t->run->rank, &t->whole);
+    return dm_backend_can_multiply(t->space->backend, &one);
+  }
   if (dm_broadcast_square(t, &one) && !dm_backend_can_multiply(t->space->backend, &one))
     return false;
   for (int64_t i = 0; i < dm_broadcast_items(t); i++)

@@ -36,10 +36,6 @@ typedef struct staging_stage {
   int64_t height;      /* of a part */
 } staging_stage;
 
-static int64_t host_place(const staging_stage *s, const dm_copy_run *run) {
-  return s->outward ? run->to : run->from;
-}
-
 /* Between the host and the stage. */
 static void copy_part(void *context, int64_t part) {
   const staging_stage *s = context;
@@ -47,7 +43,8 @@ static void copy_part(void *context, int64_t part) {
   int64_t col = 0;
   for (int64_t i = 0; i < s->of->col_count; col += s->of->cols[i++].size) {
     const dm_copy_run *c = &s->of->cols[i];
-    const dm_view here = dm_view_sub(s->host, s->row + first, host_place(s, c), rows, c->size);
+    const dm_view here =
+        dm_view_sub(s->host, s->row + first, s->outward ? c->to : c->from, rows, c->size);
     const dm_view there = dm_view_sub(s->dense, first, col, rows, c->size);
     dm_copy(s->outward ? here : there, s->outward ? there : here, false);
   }

@@ -96,12 +96,9 @@ static dm_accumulate request_accumulate(const dm_settings *s) {
   return s->accumulate == SUMS_F32 ? DM_ACCUMULATE_F32 : DM_ACCUMULATE_FAST;
 }
 
-static dm_line_distance stated_distance(const dm_settings *s) {
-  return s->metric.kind == DM_COSINE ? (dm_line_distance){.kind = DM_NO_DISTANCE} : s->metric;
-}
-
 dm_equation dm_request_equation(const dm_settings *s) {
-  const dm_line_distance distance = stated_distance(s);
+  const dm_line_distance distance =
+      s->metric.kind == DM_COSINE ? (dm_line_distance){.kind = DM_NO_DISTANCE} : s->metric;
   dm_dtype stated = dm_given(s, "type") ? (dm_dtype)s->type : DM_DTYPE_NONE;
   dm_dtype type_c = dm_given(s, "type-c") ? (dm_dtype)s->type_c : DM_DTYPE_NONE;
   if (distance.kind == DM_NO_DISTANCE && (stated == DM_I32 || stated == DM_I64)) {

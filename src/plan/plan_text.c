@@ -91,10 +91,6 @@ static void write_machine(const dm_plan *p, const dm_machine *m, FILE *out) {
 
 /* ---- candidates ---- */
 
-static bool same_grid(const dm_plan *x, const dm_plan *y) {
-  return x->pm == y->pm && x->pn == y->pn && x->pk == y->pk;
-}
-
 static void write_candidate(const dm_plan *p, bool chosen, FILE *out) {
   text32 grid, time, host, device, received, ratio;
   double moved = p->received_words * (double)dm_dtype_size(p->problem.work);
@@ -110,7 +106,7 @@ static void write_candidates(const dm_plan *best, const dm_plan *plans, int coun
   fprintf(out, "  %-12s %8s %10s %11s %11s %11s %8s\n", "grid", "panel", "time", "host", "device",
           "received", "x bound");
   for (int i = 0; i < count; i++) {
-    bool chosen = same_grid(&plans[i], best);
+    bool chosen = plans[i].pm == best->pm && plans[i].pn == best->pn && plans[i].pk == best->pk;
     found |= chosen;
     write_candidate(&plans[i], chosen, out);
   }

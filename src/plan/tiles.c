@@ -16,11 +16,6 @@ static int64_t tiles_band_of(const dm_plan *plan, dm_matrix matrix, int64_t t) {
   return matrix == DM_A ? tile.r : dm_plan_part_of(plan, t) * plan->tiles_n + tile.c;
 }
 
-/* Bands of all entries, or runs of them. */
-static int64_t tiles_bands(const dm_plan *plan, dm_matrix matrix) {
-  return matrix == DM_A ? plan->tiles_m : plan->tiles_n * dm_plan_parts(plan);
-}
-
 /* Of C, without images. */
 static double area_of(const dm_plan *plan, int64_t t) {
   const dm_tile tile = dm_plan_tile(plan, t);
@@ -63,7 +58,8 @@ int64_t dm_plan_held(const dm_plan *plan, dm_matrix matrix) {
 }
 
 int64_t dm_plan_places(const dm_plan *plan, dm_matrix matrix, int64_t layer) {
-  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return tiles_bands(plan, matrix) * layer;
+  const int64_t bands = matrix == DM_A ? plan->tiles_m : plan->tiles_n * dm_plan_parts(plan);
+  if (dm_plan_residence(plan, matrix) != DM_IN_FILE) return bands * layer;
   int64_t held = dm_min(dm_plan_held(plan, matrix), layer);
   return held + (held < layer ? plan->reads : 0);
 }

@@ -237,12 +237,6 @@ static dm_status add_cut(dm_checkpoint *c) {
   return DM_OK;
 }
 
-static dm_status choose_way(dm_checkpoint *c) {
-  const dm_engine_options *engine = &c->multiply->engine;
-  return dm_output_choose_way(&c->file, engine->write_by,
-                              dm_run_writers(c->run, engine->io_threads));
-}
-
 static dm_status checkpoint_open_part(void *context, const dm_keepalive *keepalive) {
   dm_checkpoint *c = ((opening *)context)->checkpoint;
   const dm_setup *setup = ((opening *)context)->setup;
@@ -253,7 +247,9 @@ static dm_status checkpoint_open_part(void *context, const dm_keepalive *keepali
   if (c->found.records > 0) DM_TRY(dm_found_compare(c, wanted));
   if (c->found.records > 0) DM_TRY(checkpoint_take_up(c));
   if (c->found.records == 0 && !c->created) DM_TRY(start_afresh(c, &c->plan->problem));
-  DM_TRY(choose_way(c));
+  const dm_engine_options *engine = &c->multiply->engine;
+  DM_TRY(
+      dm_output_choose_way(&c->file, engine->write_by, dm_run_writers(c->run, engine->io_threads)));
   for (int i = 0; i < wanted->count; i++)
     DM_TRY(dm_attributes_add(&c->fields, wanted->list[i].name, "%s", wanted->list[i].text));
   DM_TRY(add_cut(c));
@@ -266,12 +262,6 @@ static dm_status share_records(dm_checkpoint *c) {
   DM_TRY(dm_comm_agree(c->run->world, status));
   DM_TRY(dm_comm_broadcast(c->run->world, c->states->state, c->tiles, 0));
   return dm_comm_broadcast(c->run->world, c->records, c->tiles * (int64_t)sizeof *c->records, 0);
-}
-
-static void checkpoint_say(const dm_checkpoint *c) {
-  if (c->run->rank == 0 && c->found.records > 0)
-    dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles are done",
-                (long long)c->taken, (long long)c->tiles);
 }
 
 /* Before the work: what an interruption would leave of a long run. */
@@ -316,7 +306,9 @@ dm_status dm_checkpoint_begin(dm_checkpoint *c, const dm_setup *setup, dm_output
   DM_TRY(share_records(c));
   if (c->found.records > 0) DM_TRY(dm_recorded_compare(c));
   dm_recorded_list_others(c);
-  checkpoint_say(c);
+  if (c->run->rank == 0 && c->found.records > 0)
+    dm_log_line(&c->run->log, DM_LOG_NOTE, "resuming: %lld of %lld tiles are done",
+                (long long)c->taken, (long long)c->tiles);
   say_resumable(c);
   *file = c->file;
   if (dm_comm_is_one_process(c->run->world))

@@ -27,24 +27,6 @@ static bool is_in_memory(const dm_multiply *m, int ranks) {
          (m->in_memory[DM_A]->on_gpu == c->on_gpu && m->in_memory[DM_B]->on_gpu == c->on_gpu);
 }
 
-/* Matrices that are all in the host memory of several processes are moved to their GPUs. One
- * process reads and writes host memory like files. */
-static bool lacks_gpu(const dm_run *run) {
-  return dm_comm_is_one_process(run->world) || dm_backend_device_count(dm_backend_auto()) == 0;
-}
-
-static bool has_gpu_memory(const dm_multiply *m) {
-  for (int x = 0; x < 3; x++)
-    if (m->in_memory[x] && m->in_memory[x]->data && m->in_memory[x]->on_gpu) return true;
-  return false;
-}
-
-static bool has_small_entries(const dm_multiply *m) {
-  const dm_memory_matrix *a = m->in_memory[DM_A];
-  return dm_entries_are_small(m->a.batch, a->rows / dm_max(1, m->a.batch), m->in_memory[DM_B]->cols,
-                              a->cols);
-}
-
 /* Of a copy in host memory: bytes, more than a few of which should have rows of some elements, as
  * each row takes a thread's turn. */
 static const double largest_copy = 256 << 20, few_bytes = 2 << 20;
@@ -65,21 +47,19 @@ static bool is_centered_whole(const dm_multiply *m, int ranks) {
   return !(m->a.meaning.found && m->a.meaning.missing == DM_MISSING_NAN);
 }
 
-/* What is stated as host memory may be a GPU's. */
-static bool in_place_is_readable(const dm_multiply *m) {
-  for (int x = 0; x < 3; x++)
-    if (!dm_memory_is_readable(m->in_memory[x]->data)) return false;
-  return true;
-}
-
 /* On the host without GPUs, or small entries of a batch. */
 static bool is_for_backend(const dm_multiply *m, bool on_gpu) {
   const char *name = m->engine.backend;
   const bool automatic = strcmp(name, "auto") == 0;
   if (on_gpu) return automatic || strcmp(name, "cuda") == 0;
-  if (automatic)
-    return !dm_backend_has_driver() || (has_small_entries(m) && in_place_is_readable(m));
-  return strcmp(name, "cpu") == 0;
+  if (!automatic) return strcmp(name, "cpu") == 0;
+  if (!dm_backend_has_driver()) return true;
+  const dm_memory_matrix *a = m->in_memory[DM_A], *b = m->in_memory[DM_B];
+  if (!dm_entries_are_small(m->a.batch, a->rows / dm_max(1, m->a.batch), b->cols, a->cols))
+    return false;
+  for (int x = 0; x < 3; x++) /* what is stated as host memory may be a GPU's */
+    if (!dm_memory_is_readable(m->in_memory[x]->data)) return false;
+  return true;
 }
 
 /* Whether the backend has products of P's mode by the kernel that is asked for. */
@@ -102,12 +82,6 @@ static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
-/* Several ranks must multiply on GPUs, and be counted as they are. */
-static bool is_for_ranks(const dm_multiply *m, int ranks) {
-  return ranks == 1 ||
-         (m->a.batch <= 1 && !m->engine.require_gpu_per_rank && m->engine.pretend_nodes < 2);
-}
-
 /* Whether this rank states the matrices as in the product before. */
 static bool in_place_is_like(const dm_in_place *cached, const dm_multiply *m, int ranks) {
   const dm_in_place_places *places = &cached->places;
@@ -124,25 +98,26 @@ static bool in_place_is_like(const dm_in_place *cached, const dm_multiply *m, in
 /* *takes: all ranks do; *like: and as before. */
 static dm_status agree_to_take(const dm_in_place *cached, const dm_run *run, const dm_multiply *m,
                                bool *takes, bool *like) {
-  int64_t refuses[2] = {!in_place_is_plain(m) || !is_in_memory(m, run->ranks) ||
-                        !is_for_ranks(m, run->ranks)};
-  if (!refuses[0] && dm_multiply_centers(m)) refuses[0] = !is_centered_whole(m, run->ranks);
-  if (!refuses[0]) refuses[0] = !is_for_backend(m, run->ranks > 1 || m->in_memory[DM_C]->on_gpu);
-  refuses[1] = refuses[0] || !in_place_is_like(cached, m, run->ranks);
-  int64_t all[] = {refuses[0], refuses[1], has_gpu_memory(m), 0};
-  all[3] = !refuses[0] && run->ranks > 1 && !all[2] && lacks_gpu(run);
-  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, all, 4));
-  *takes = !all[0] && (run->ranks == 1 || all[2] || !all[3]);
+  const bool several = run->ranks > 1;
+  bool refuses = !in_place_is_plain(m) || !is_in_memory(m, run->ranks);
+  /* Several ranks must multiply on GPUs, and be counted as they are. */
+  if (several)
+    refuses |= m->a.batch > 1 || m->engine.require_gpu_per_rank || m->engine.pretend_nodes >= 2;
+  if (!refuses && dm_multiply_centers(m)) refuses = !is_centered_whole(m, run->ranks);
+  if (!refuses) refuses = !is_for_backend(m, several || m->in_memory[DM_C]->on_gpu);
+  bool in_gpus = false; /* any of the matrices */
+  for (int x = 0; x < 3; x++)
+    in_gpus |= m->in_memory[x] && m->in_memory[x]->data && m->in_memory[x]->on_gpu;
+  /* Matrices that are all in the host memory of several processes are moved to their GPUs. One
+   * process reads and writes host memory like files. */
+  const bool lacks_gpu =
+      !refuses && several && !in_gpus &&
+      (dm_comm_is_one_process(run->world) || dm_backend_device_count(dm_backend_auto()) == 0);
+  int64_t all[] = {refuses, refuses || !in_place_is_like(cached, m, run->ranks), in_gpus,
+                   lacks_gpu};
+  if (several) DM_TRY(dm_comm_max_i64(run->world, all, 4));
+  *takes = !all[0] && (!several || all[2] || !all[3]);
   *like = !all[1];
-  return DM_OK;
-}
-
-/* The same of the copies that stand for A and B. */
-static dm_status agree_on_like(const dm_in_place *cached, const dm_run *run, const dm_multiply *m,
-                               bool *like) {
-  int64_t not = !in_place_is_like(cached, m, run->ranks);
-  if (run->ranks > 1) DM_TRY(dm_comm_max_i64(run->world, &not, 1));
-  *like = !not ;
   return DM_OK;
 }
 
@@ -150,10 +125,6 @@ static dm_status agree_on_like(const dm_in_place *cached, const dm_run *run, con
 
 static dm_backend **backend_of(dm_in_place *cached, const dm_in_place_outcome *outcome) {
   return outcome->on_gpu ? &cached->gpu : &cached->host;
-}
-
-static void release_rooms(dm_in_place *cached) {
-  for (int x = 0; x < 2; x++) dm_centered_room_release(&cached->rooms[x]);
 }
 
 static dm_status in_place_open_backend(dm_in_place *cached, const dm_run *run,
@@ -248,17 +219,6 @@ static void set_whole(dm_in_place_product *p) {
   memcpy(p->whole.beta, e->beta, sizeof e->beta);
 }
 
-static dm_status open_places(dm_in_place *cached, dm_in_place_product *p) {
-  close_places(p->places);
-  DM_TRY(open_matrices(p));
-  return dm_comm_agree(p->run->world, in_place_open_backend(cached, p->run, p->outcome));
-}
-
-static void set_extents(const dm_in_place_product *p, const dm_distributed used[3]) {
-  for (int x = 0; x < 3; x++)
-    (void)dm_distribution_extent(&used[x].of, p->run->rank, &p->places->at[x]);
-}
-
 /* Of several ranks. */
 static dm_status in_place_arrange(dm_in_place *cached, dm_in_place_product *p, bool *fits) {
   p->places->arranged = (dm_layout_choice){.space = &cached->workspace,
@@ -293,7 +253,11 @@ static dm_status find_matrices(dm_in_place *cached, dm_in_place_product *p, bool
   const bool several = p->run->ranks > 1;
   for (int x = 0; x < 3 && like; x++)
     dm_distributed_move(p->multiply->in_memory[x], &places->matrix[x]);
-  if (!like) DM_TRY(open_places(cached, p));
+  if (!like) {
+    close_places(places);
+    DM_TRY(open_matrices(p));
+    DM_TRY(dm_comm_agree(p->run->world, in_place_open_backend(cached, p->run, p->outcome)));
+  }
   p->backend = *backend_of(cached, p->outcome);
   DM_TRY(dm_comm_agree(p->run->world, set_mode(cached, p)));
   set_whole(p);
@@ -304,7 +268,9 @@ static dm_status find_matrices(dm_in_place *cached, dm_in_place_product *p, bool
     DM_TRY(in_place_arrange(cached, p, fits));
   if (*fits) DM_TRY(agree_scanned(p, fits));
   if (several && *fits) dm_layout_choice_renew(&places->arranged, &p->whole);
-  set_extents(p, several && *fits ? places->arranged.used : places->matrix);
+  const dm_distributed *used = several && *fits ? places->arranged.used : places->matrix;
+  for (int x = 0; x < 3; x++)
+    (void)dm_distribution_extent(&used[x].of, p->run->rank, &places->at[x]);
   places->open = *fits;
   return DM_OK;
 }
@@ -363,7 +329,10 @@ static dm_status in_place_center(dm_in_place *cached, dm_in_place_product *p, bo
   dm_centering_text(m->a.centering, outcome->centering[DM_A]);
   dm_centering_text(m->b.centering, outcome->centering[DM_B]);
   memcpy(outcome->standard, m->equation.standard, sizeof outcome->standard);
-  return agree_on_like(cached, p->run, m, like);
+  int64_t unlike = !in_place_is_like(cached, m, p->run->ranks); /* of the copies */
+  if (p->run->ranks > 1) DM_TRY(dm_comm_max_i64(p->run->world, &unlike, 1));
+  *like = !unlike;
+  return DM_OK;
 }
 
 /* Whether copies do not fit in GPU memory beside A and B: then they go through host memory. */
@@ -391,12 +360,6 @@ static bool in_place_is_same_kind(const dm_problem *one, const dm_problem *other
          one->batch == other->batch && one->work == other->work && one->c == other->c &&
          one->symmetry == other->symmetry && one->reads_c == other->reads_c &&
          strcmp(one->compute.name, other->compute.name) == 0;
-}
-
-/* Half of such a C is sooner natively than all of it in another mode (1 000 000 x 1000 f32 on an
- * H200: 30 beside 60 ms by f32:f16). */
-static bool halves_deep_sums(const dm_problem *p) {
-  return p->symmetry != DM_NO_SYMMETRY && dm_whole_is_deep(p->m, p->k);
 }
 
 /* Collective: "fastest" becomes the mode that the planner takes. */
@@ -486,7 +449,11 @@ static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, 
   p->brought = false;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
-  if (problem->fastest && p->outcome->on_gpu && halves_deep_sums(problem))
+  /* Half of such a C is sooner natively than all of it in another mode (1 000 000 x 1000 f32 on an
+   * H200: 30 beside 60 ms by f32:f16). */
+  const bool halves =
+      problem->symmetry != DM_NO_SYMMETRY && dm_whole_is_deep(problem->m, problem->k);
+  if (problem->fastest && p->outcome->on_gpu && halves)
     problem->fastest = false;
   else if (problem->fastest && p->outcome->on_gpu)
     DM_TRY(settle_fastest(cached, p, problem));
@@ -556,7 +523,7 @@ dm_status dm_in_place_run(dm_in_place *cached, dm_run *run, const dm_multiply *m
 }
 
 void dm_in_place_close(dm_in_place *cached) {
-  release_rooms(cached);
+  for (int x = 0; x < 2; x++) dm_centered_room_release(&cached->rooms[x]);
   dm_freivalds_free(cached->check); /* before the backend whose sums it may await */
   dm_scaling_close(&cached->scaling, cached->gpu);
   close_places(&cached->places);

@@ -10,15 +10,12 @@
 
 typedef dm_in_place_product in_place_product;
 
-/* Waits for the sums posted with STATUS. */
-static dm_status together(const in_place_product *p, dm_status status) {
-  return dm_comm_agree(p->run->world, status ? status : dm_backend_settle(p->backend));
-}
-
+/* Adds this rank's part of MATRIX to the sums of the check, and waits for them. */
 static dm_status in_place_add(const in_place_product *p, dm_freivalds_part *part, dm_view view,
                               int matrix) {
   const dm_extent at = p->places->at[matrix];
-  return together(p, part(p->check, p->backend, view, at.rows.begin, at.cols.begin));
+  dm_status status = part(p->check, p->backend, view, at.rows.begin, at.cols.begin);
+  return dm_comm_agree(p->run->world, status ? status : dm_backend_settle(p->backend));
 }
 
 /* Weights from every STEP-th row of op(B); stops as soon as they turn out to be useless. */
@@ -70,10 +67,11 @@ static dm_status multiply_with_sums(in_place_product *p, const dm_whole_product 
   return dm_status_first(status, dm_backend_wait(p->backend, done));
 }
 
-static dm_status multiply_with_check(in_place_product *p) {
-  DM_TRY(multiply_with_sums(p, &p->whole));
+static dm_status multiply_and_compare(in_place_product *p, const dm_whole_product *part,
+                                      dm_verdict *verdict) {
+  DM_TRY(multiply_with_sums(p, part));
   DM_TRY(in_place_add(p, dm_freivalds_add_c, p->whole.c, DM_C));
-  return dm_freivalds_judge(p->check, p->run->world, &p->outcome->verdict);
+  return dm_freivalds_judge(p->check, p->run->world, verdict);
 }
 
 /* ---- several ranks, each with rows of C ---- */
@@ -115,13 +113,6 @@ static dm_extent transposed(dm_extent extent) {
   return (dm_extent){extent.cols, extent.rows};
 }
 
-/* The same of C^T. */
-static void turn_problem(dm_problem *problem) {
-  const int64_t rows = problem->m;
-  problem->m = problem->n;
-  problem->n = rows;
-}
-
 static void turn_verdict(dm_verdict *v) {
   const dm_verdict of = *v;
   v->rows_left_out = of.cols_left_out;
@@ -141,7 +132,7 @@ static dm_status in_place_multiply_rows(in_place_product *p, int draw) {
   const dm_extent of_b = turned ? transposed(at[DM_A]) : at[DM_B];
   const dm_extent of_c = turned ? transposed(at[DM_C]) : at[DM_C];
   dm_problem problem = p->outcome->problem;
-  if (turned) turn_problem(&problem);
+  if (turned) problem.m = p->outcome->problem.n, problem.n = p->outcome->problem.m;
   const dm_verified_ranks ranks = {.rows = problem.m,
                                    .first = of_c.rows.begin,
                                    .depth = problem.k,
@@ -197,12 +188,6 @@ static dm_verify in_place_describe(const in_place_product *p, int draw, dm_distr
   return verify;
 }
 
-static dm_status in_place_judge_nan(const in_place_product *p) {
-  dm_distributed matrix[3];
-  const dm_verify verify = in_place_describe(p, 0, matrix);
-  return dm_verify_nan(p->run, &verify, &p->outcome->problem, &p->outcome->verdict);
-}
-
 /* ---- NaN, Inf and extreme exponents anywhere ---- */
 
 /* A, B and C are read again, and scaled: of a batch the entries STRAINED, unless NULL. The old C
@@ -238,22 +223,6 @@ static void prepare_check(const in_place_product *p, dm_check_seed seed, int dra
 
 /* ---- so many rows that sums for all of them would take more memory than few columns do ---- */
 
-static bool takes_windows(const in_place_product *p) {
-  const dm_problem *problem = &p->outcome->problem;
-  return p->run->ranks == 1 && !p->outcome->on_gpu && !p->centered && p->whole.entries <= 1 &&
-         dm_verify_rows_together(problem, 0) < problem->m;
-}
-
-static dm_status multiply_window(in_place_product *p, dm_range rows, dm_verdict *found) {
-  dm_whole_product part = p->whole;
-  const int64_t count = dm_range_size(rows);
-  part.a = dm_view_sub(p->whole.a, rows.begin, 0, count, p->whole.a.cols);
-  part.c = dm_view_sub(p->whole.c, rows.begin, 0, count, p->whole.c.cols);
-  DM_TRY(multiply_with_sums(p, &part));
-  DM_TRY(in_place_add(p, dm_freivalds_add_c, p->whole.c, DM_C));
-  return dm_freivalds_judge(p->check, p->run->world, found);
-}
-
 /* Multiplies and judges some rows after others, with the same random vector. */
 static dm_status multiply_windows(in_place_product *p, int draw) {
   const dm_problem *problem = &p->outcome->problem;
@@ -269,7 +238,10 @@ static dm_status multiply_windows(in_place_product *p, int draw) {
     dm_freivalds_turn_to_rows(check, rows);
     prepare_check(p, seed, draw, check);
     p->check = check;
-    status = multiply_window(p, rows, &found);
+    dm_whole_product part = p->whole;
+    part.a = dm_view_sub(p->whole.a, row, 0, dm_range_size(rows), p->whole.a.cols);
+    part.c = dm_view_sub(p->whole.c, row, 0, dm_range_size(rows), p->whole.c.cols);
+    status = multiply_and_compare(p, &part, &found);
     if (status) break;
     if (row == 0)
       *verdict = found;
@@ -293,15 +265,21 @@ static dm_status multiply_and_judge(dm_in_place *cached, in_place_product *p, in
   if (p->whole.entries > 1) return multiply_entries(p, draw);
   if (p->run->ranks > 1 && checks && dm_broadcast_has_rows(&p->places->arranged.broadcast))
     return in_place_multiply_rows(p, draw);
-  if (takes_windows(p)) return multiply_windows(p, draw);
+  if (p->run->ranks == 1 && !on_gpu && !p->centered &&
+      dm_verify_rows_together(problem, 0) < problem->m)
+    return multiply_windows(p, draw);
   DM_TRY(dm_comm_agree(p->run->world, dm_freivalds_reuse(problem, p->whole.alpha, p->whole.beta,
                                                          on_gpu, &cached->check)));
   prepare_check(p, p->multiply->seed, draw, cached->check);
   if (nan)
     dm_verify_expect_nan(&p->centered->a, &p->centered->b, &p->centered->equation, cached->check);
   p->check = cached->check;
-  DM_TRY(multiply_with_check(p));
-  if (nan) DM_TRY(in_place_judge_nan(p));
+  DM_TRY(multiply_and_compare(p, &p->whole, &p->outcome->verdict));
+  if (nan) {
+    dm_distributed matrix[3];
+    const dm_verify verify = in_place_describe(p, 0, matrix);
+    DM_TRY(dm_verify_nan(p->run, &verify, problem, &p->outcome->verdict));
+  }
   dm_freivalds_expect_nan(p->check, NULL, NULL); /* the lines live no longer than this call */
   return DM_OK;
 }
@@ -316,31 +294,19 @@ static dm_status judge_doubts(const in_place_product *p) {
                               &p->outcome->verdict);
 }
 
-/* The row that stands out. */
-static dm_status in_place_judge_suspect(const in_place_product *p) {
-  dm_distributed matrix[3];
-  const dm_verify verify = in_place_describe(p, 0, matrix);
-  return dm_verify_suspect(p->run, &verify, &p->outcome->problem, &p->outcome->verdict);
-}
-
-/* With beta the old C was replaced. */
-static bool is_suspect(const in_place_product *p) {
-  const dm_verdict *v = &p->outcome->verdict;
-  return v->pass && v->suspect && !p->outcome->problem.reads_c && p->whole.entries <= 1;
-}
-
-/* On CPUs; with beta the old C was replaced. */
-static bool may_be_right(const in_place_product *p) {
-  const dm_verdict *v = &p->outcome->verdict;
-  return !v->pass && !v->exact && !p->outcome->on_gpu && !p->outcome->problem.reads_c &&
-         v->residual <= (double)p->outcome->problem.k;
-}
-
 static dm_status multiply_once(dm_in_place *cached, in_place_product *p, int draw) {
-  const dm_verdict *verdict = &p->outcome->verdict;
+  dm_verdict *verdict = &p->outcome->verdict;
+  const dm_problem *problem = &p->outcome->problem;
   DM_TRY(multiply_and_judge(cached, p, draw));
-  if (may_be_right(p)) DM_TRY(judge_doubts(p));
-  if (is_suspect(p)) DM_TRY(in_place_judge_suspect(p));
+  const bool replaced = problem->reads_c; /* the old C is gone */
+  if (!verdict->pass && !verdict->exact && !p->outcome->on_gpu && !replaced &&
+      verdict->residual <= (double)problem->k)
+    DM_TRY(judge_doubts(p));
+  if (verdict->pass && verdict->suspect && !replaced && p->whole.entries <= 1) {
+    dm_distributed matrix[3];
+    const dm_verify verify = in_place_describe(p, 0, matrix);
+    DM_TRY(dm_verify_suspect(p->run, &verify, problem, verdict)); /* the row that stands out */
+  }
   if (!verdict->pass || !verdict->strained || dm_in_place_has_nan(p)) return DM_OK;
   return judge_again(p, draw, NULL);
 }

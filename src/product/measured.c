@@ -19,10 +19,6 @@ static dm_status measured_copy(dm_backend *backend, dm_view dst, dm_view src) {
 
 /* ---- operands ---- */
 
-static bool brings(const dm_plan *plan) {
-  return dm_plan_brings(plan, DM_A) || dm_plan_brings(plan, DM_B);
-}
-
 /* For dm_memory_source. */
 static dm_view measured_piece_of(void *context, const dm_rank_state *local, dm_matrix matrix,
                                  int64_t panel) {
@@ -155,7 +151,7 @@ dm_status dm_measured_open(dm_measured *measured, dm_product *product,
   DM_TRY(dm_product_open(product));
   DM_TRY(dm_product_load(product));
   DM_TRY(dm_comm_agree(product->run->world, measured_take_memory(measured)));
-  if (!brings(plan)) return DM_OK;
+  if (!dm_plan_brings(plan, DM_A) && !dm_plan_brings(plan, DM_B)) return DM_OK;
   return dm_product_set_source(product, (dm_source){&dm_source_memory, &measured->source});
 }
 

@@ -18,13 +18,6 @@
 #include "product/repair.h"
 #include "product/verify.h"
 
-/* Ends a round: what is good is kept, the rest is computed again. */
-static dm_status multiply_repeat(void) {
-  dm_status status = dm_fail(DM_E_CORRUPT, "parts of C are computed again");
-  status->agreed = true;
-  return status;
-}
-
 /* When a run is stopped: all ranks learn whether rank 0 did so because it is slow; otherwise the
  * tiles complete are synced and recorded. */
 static dm_status end_early(dm_job *j, dm_status status) {
@@ -92,7 +85,10 @@ static dm_status run_round(dm_run *run, const dm_multiply *multiply, dm_repair *
   dm_progress_end(&j->progress);
   dm_file_queue_close(j->sink.behind);
   status = dm_status_first(status, dm_output_close(j->sink.output));
-  if (*end == ROUND_IS_WRONG && !status) status = multiply_repeat();
+  if (*end == ROUND_IS_WRONG && !status) { /* what is good is kept, the rest is computed again */
+    status = dm_fail(DM_E_CORRUPT, "parts of C are computed again");
+    status->agreed = true;
+  }
   status = dm_checkpoint_close(j->sink.checkpoint, status, j->keep_part);
   if (status && status->agreed && j->product.local.scaling.unfit) *end = ROUND_IS_UNFIT;
   *why = (unfit){*end == ROUND_IS_UNFIT, j->setup.plan.problem.compute,

@@ -299,11 +299,6 @@ static dm_status repair_give_back(dm_job *j, const dm_damage *damage, dm_repair 
   return status;
 }
 
-static dm_status remember(dm_repair *repair, const dm_damage *damage) {
-  for (int64_t i = 0; i < damage->count; i++) DM_TRY(add_damage(&repair->seen, &damage->list[i]));
-  return DM_OK;
-}
-
 static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, bool *again) {
   const dm_damaged *twice = repeated(repair, damage);
   int64_t good = 0;
@@ -316,7 +311,10 @@ static dm_status act_on(dm_job *j, const dm_damage *damage, dm_repair *repair, b
   }
   DM_TRY(repair_say(j, damage));
   *again = true;
-  return dm_comm_agree(j->run->world, remember(repair, damage));
+  dm_status kept = DM_OK;
+  for (int64_t i = 0; i < damage->count && !kept; i++)
+    kept = add_damage(&repair->seen, &damage->list[i]);
+  return dm_comm_agree(j->run->world, kept);
 }
 
 /* Times the bound: what rounding may reach where errors are alike. Few wrong sums are below it. */

@@ -46,10 +46,6 @@ static double compare_size(const double *x, int parts) {
   return parts == 1 ? fabs(x[0]) : hypot(x[0], x[1]);
 }
 
-static bool compare_is_same(const double *a, const double *b, int parts) {
-  return a[0] == b[0] && (parts == 1 || a[1] == b[1]);
-}
-
 /* Whether ONE's worst element is worse than F's, whatever the pieces are. */
 static bool compare_is_worse(const compare_found *f, const compare_found *one) {
   if (f->row < 0 || one->row < 0) return f->row < one->row;
@@ -97,7 +93,8 @@ static void compare_elements(const dm_compare *job, const double *a, const doubl
       const double size = compare_size(b, parts);
       f->squares_b += size * size;
     }
-    if (compare_is_same(a, b, parts) || (nan_a && nan_b && job->equal_nan)) continue;
+    if ((a[0] == b[0] && (parts == 1 || a[1] == b[1])) || (nan_a && nan_b && job->equal_nan))
+      continue;
     compare_unequal(job, a, b, parts, row, col + i, f);
   }
 }

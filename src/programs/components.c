@@ -97,12 +97,9 @@ static double components_cost(const dm_components_state *c, dm_components_method
          last;
 }
 
-static bool components_gram_fits(const dm_components_state *c) {
-  return 3.0 * (double)c->small * (double)c->small * sizeof(double) <= (double)c->share / 2.0;
-}
-
 static dm_status components_choose_method(dm_components_state *c) {
-  const bool fits = components_gram_fits(c);
+  const bool fits =
+      3.0 * (double)c->small * (double)c->small * sizeof(double) <= (double)c->share / 2.0;
   char bytes[32];
   c->method = c->job->method;
   if (c->method == DM_METHOD_GRAM && !fits)
@@ -268,10 +265,6 @@ static dm_status components_begin_with_gram(dm_components_state *c) {
   return dm_comm_agree(c->run->world, c->run->rank == 0 ? components_solve_gram(c) : DM_OK);
 }
 
-static dm_status components_begin_with_random(dm_components_state *c) {
-  return dm_comm_agree(c->run->world, c->run->rank == 0 ? dm_basis_begin(c, c->width) : DM_OK);
-}
-
 /* What comes after a pass. */
 typedef struct components_next {
   int64_t count; /* vectors of the next one; 0: the search ends */
@@ -279,18 +272,14 @@ typedef struct components_next {
   double largest; /* residual */
 } components_next;
 
-static void components_say_pass(const dm_components_state *c, int64_t count, double largest) {
-  dm_log_line(&c->run->log, DM_LOG_NOTE,
-              "pass %lld, of %lld vectors: largest residual %.1e of s1, %.0e is asked for",
-              (long long)c->passes, (long long)count, largest, c->job->tolerance);
-}
-
 /* Rank 0. The vectors that the search ends with have a pass of their own, the last one. */
 static dm_status components_judge(dm_components_state *c, int64_t count, bool *proves,
                                   components_next *next) {
   DM_TRY(dm_basis_add(c, count));
   const double largest = dm_basis_largest_residual(c);
-  components_say_pass(c, count, largest);
+  dm_log_line(&c->run->log, DM_LOG_NOTE,
+              "pass %lld, of %lld vectors: largest residual %.1e of s1, %.0e is asked for",
+              (long long)c->passes, (long long)count, largest, c->job->tolerance);
   *next = (components_next){.converged = largest <= c->job->tolerance, .largest = largest};
   const bool enough = c->passes > c->job->passes;
   if (c->basis.single && (next->converged || *proves || enough)) return DM_OK;
@@ -336,8 +325,10 @@ dm_status dm_components_open(dm_components_state *c) {
 }
 
 static dm_status components_begin_search(dm_components_state *c) {
-  DM_TRY(c->method == DM_METHOD_GRAM ? components_begin_with_gram(c)
-                                     : components_begin_with_random(c));
+  if (c->method == DM_METHOD_GRAM)
+    DM_TRY(components_begin_with_gram(c));
+  else /* with random vectors */
+    DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0 ? dm_basis_begin(c, c->width) : DM_OK));
   c->count = c->width;
   return DM_OK;
 }

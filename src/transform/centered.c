@@ -125,10 +125,6 @@ static dm_status centered_allocate(int64_t lines, int64_t parts, int64_t terms,
   return DM_OK;
 }
 
-static double centered_power_of(const dm_moments *m, int64_t i) {
-  return m->powers ? m->powers[i] : 1.0;
-}
-
 /* The power of two at most FACTOR. */
 static double power_below(double factor) {
   int exponent = 0;
@@ -161,7 +157,7 @@ static void take_moments(const dm_moments *m, const dm_standard *s, double divis
     c->empty += fills && none;
     const double by = divisor_of(m, s, divisor, i);
     c->constant += !none && by == 0.0 && !s->by_power;
-    of->factor[i] = !scales             ? 1.0 / centered_power_of(m, i)
+    of->factor[i] = !scales             ? 1.0 / (m->powers ? m->powers[i] : 1.0)
                     : by == 0.0 || gaps ? (double)NAN
                                         : 1.0 / by;
     if (s->by_power) of->factor[i] = squares == 0.0 ? 0.0 : power_below(of->factor[i]);

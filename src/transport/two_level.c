@@ -49,17 +49,15 @@ static dm_status open_inside(two_level *t, const dm_transport_ops *ops,
   return dm_transport_open(ops, &own, &t->inside);
 }
 
-static void share_close(level_share *share) {
-  dm_comm_free(share->near);
-  free(share->members);
-  free(share->lists);
-}
-
 static void two_level_close(dm_transport *transport) {
   two_level *t = (two_level *)transport;
   dm_transport_close(t->between);
   dm_transport_close(t->inside);
-  for (int s = 0; s < DM_SHARES; s++) share_close(&t->shares[s]);
+  for (int s = 0; s < DM_SHARES; s++) {
+    dm_comm_free(t->shares[s].near);
+    free(t->shares[s].members);
+    free(t->shares[s].lists);
+  }
   free(t);
 }
 
