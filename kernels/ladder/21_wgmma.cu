@@ -20,10 +20,10 @@
  * transposed first.  Extents must be below 2^31.  TMA rounds f32 to TF32 on loading, to nearest
  * even, as cuBLAS does (numbers above the largest TF32 become infinite, subnormal ones 0).
  *
- * Read 20_wgmma_simple first.  Here, from top to bottom: the instruction; shapes of tiles and their
- * order; clusters; what the loading thread does; how a tile is stored; what a multiplying warpgroup
- * does; the kernel, which is all of this; the choice of a shape and the launch.  Products of
- * residues and of split operands use the device part of this file, too. */
+ * Read 20_wgmma_simple first.  Here, from top to bottom: a function for each instruction; tiles and
+ * their order; the kernel; its loading thread; its multiplying warpgroups; how these store a tile;
+ * the choice of a shape and the launch.  Products of residues and of split operands use all but the
+ * launch, too. */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -31,7 +31,9 @@
 
 namespace {
 
-/* ---- the instruction: the names of its operands are long, so macros write them ---- */
+/* ---- instructions, a function for each: read on at "tiles" ----
+ *
+ * Products of a warpgroup: the names of their operands are long, so macros write them. */
 
 /* Wgmma<Element, N>::add_product<N_MAJOR>(d, a, b, keep): D = A B + (keep ? D : 0).  In
  * thread t, d[4 i + 2 j + l] is row 16 (t / 32) + t % 32 / 4 + 8 j, column 8 i + 2 (t % 4) + l. */
@@ -88,6 +90,111 @@ DM_WGMMA_SIZES(__nv_bfloat16, float, "k16.f32.bf16.bf16", "+f", DM_SCALES_HALF)
 DM_WGMMA_SIZES(__half, float, "k16.f32.f16.f16", "+f", DM_SCALES_HALF)
 DM_WGMMA_SIZES(float, float, "k8.f32.tf32.tf32", "+f", DM_SCALES_TF32)
 DM_WGMMA_SIZES(int8_t, int32_t, "k32.s32.s8.s8", "+r", DM_SCALES_I8)
+
+/* Clusters. */
+
+__device__ __forceinline__ void synchronize_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n"
+               "barrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+}
+__device__ __forceinline__ int rank_in_cluster() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/* Arrives at the corresponding barrier of block RANK of the cluster. */
+__device__ __forceinline__ void arrive_at(uint64_t *barrier, int rank) {
+  asm volatile("{\n"
+               ".reg .b32 there;\n"
+               "mapa.shared::cluster.u32 there, %0, %1;\n"
+               "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
+               "}" ::"r"(shared_address(barrier)),
+               "r"(rank)
+               : "memory");
+}
+
+/* load_box for each block of the cluster in the set of bits BLOCKS; each counts at its own barrier.
+ */
+__device__ __forceinline__ void load_box_for(int blocks, void *to, const CUtensorMap *map, int col,
+                                             int row, uint64_t *barrier) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+               ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
+               "l"(map), "r"(col), "r"(row), "r"(shared_address(barrier)),
+               "h"((unsigned short)blocks)
+               : "memory");
+}
+
+/* Prefetches the box to the L2 cache. */
+__device__ __forceinline__ void prefetch_box(const CUtensorMap *map, int col, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map),
+               "r"(col), "r"(row)
+               : "memory");
+}
+
+/* Stores the box, or adds it to global memory in the L2 cache, but for what is outside. */
+__device__ __forceinline__ void store_box(const CUtensorMap *map, const void *from, int col,
+                                          int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
+      "r"(shared_address(from)), "r"(col), "r"(row)
+      : "memory");
+}
+__device__ __forceinline__ void add_box(const CUtensorMap *map, const void *from, int col,
+                                        int row) {
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "
+               "[%0, {%2, %3}], [%1];" ::"l"(map),
+               "r"(shared_address(from)), "r"(col), "r"(row)
+               : "memory");
+}
+
+/* Makes this thread's stores to shared memory visible to TMA. */
+__device__ __forceinline__ void publish_to_bulk_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* Stores are committed in groups. */
+__device__ __forceinline__ void commit_bulk_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/* Waits until all but the last PENDING groups of this thread have read shared memory. */
+template <int PENDING> __device__ __forceinline__ void wait_for_bulk_reads() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}
+
+/* Synchronizes THREADS threads of the block, a multiple of 32, at named barrier ID. */
+template <int THREADS> __device__ __forceinline__ void synchronize_threads(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
+}
+
+/* Arrives at a barrier of this block. */
+__device__ __forceinline__ void arrive(uint64_t *barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+template <int COUNT> __device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+template <int COUNT> __device__ __forceinline__ void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+/* Grids of a stream may overlap: the next one starts its preparation once all blocks of this one
+ * allow it, and then waits for the end of this one. */
+__device__ __forceinline__ void let_grids_begin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ __forceinline__ void await_grids_before() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+/* Prefetches the map. */
+__device__ __forceinline__ void prefetch_map(const CUtensorMap *map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
 
 /* ---- tiles ---- */
 
@@ -164,49 +271,49 @@ struct WgmmaWork {
   bool accumulate, c_boxes; /* c_boxes: C is stored by TMA */
 };
 
-/* ---- clusters ---- */
+/* ---- the kernel ---- */
 
-__device__ __forceinline__ void synchronize_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\n"
-               "barrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-}
-__device__ __forceinline__ int rank_in_cluster() {
-  int rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-/* Arrives at the corresponding barrier of block RANK of the cluster. */
-__device__ __forceinline__ void arrive_at(uint64_t *barrier, int rank) {
-  asm volatile("{\n"
-               ".reg .b32 there;\n"
-               "mapa.shared::cluster.u32 there, %0, %1;\n"
-               "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-               "}" ::"r"(shared_address(barrier)),
-               "r"(rank)
-               : "memory");
+template <class Shape>
+__device__ __forceinline__ void prepare(const WgmmaWork &work, WgmmaMemory<Shape> &memory) {
+  if (threadIdx.x == 0) {
+    prefetch_map(&work.a), prefetch_map(&work.b), prefetch_map(&work.c);
+    for (int stage = 0; stage < Shape::STAGES; stage++) {
+      init_barrier(&memory.full[stage], 1);
+      init_barrier(&memory.empty[stage], Shape::WARPGROUPS * 4 * (Shape::DOWN + Shape::ACROSS - 1));
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  if (Shape::CLUSTER > 1) synchronize_cluster();
 }
 
-/* load_box for each block of the cluster in the set of bits BLOCKS; each counts at its own barrier.
- */
-__device__ __forceinline__ void load_box_for(int blocks, void *to, const CUtensorMap *map, int col,
-                                             int row, uint64_t *barrier) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-               ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
-               "l"(map), "r"(col), "r"(row), "r"(shared_address(barrier)),
-               "h"((unsigned short)blocks)
-               : "memory");
+template <class Element, bool N_MAJOR, class Shape>
+__device__ __forceinline__ void load_tiles(const WgmmaWork &work, WgmmaMemory<Shape> &memory);
+template <class Element, bool N_MAJOR, class Shape>
+__device__ __forceinline__ void multiply_tiles(const WgmmaWork &work, WgmmaMemory<Shape> &memory);
+
+/* One thread of the first warpgroup loads, the other warpgroups multiply and store. */
+template <class Element, bool N_MAJOR, class Shape>
+__global__ void __launch_bounds__(Shape::THREADS, 1) wgmma(const __grid_constant__ WgmmaWork work) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ __align__(1024) char bytes[];
+  WgmmaMemory<Shape> &memory = *reinterpret_cast<WgmmaMemory<Shape> *>(bytes);
+  let_grids_begin();
+  prepare<Shape>(work, memory);
+  await_grids_before();
+  if (threadIdx.x < 128) {
+    if (Shape::LARGE) give_registers<Shape::LOADERS>();
+    if (threadIdx.x == 0) load_tiles<Element, N_MAJOR, Shape>(work, memory);
+    __syncwarp();
+  } else {
+    if (Shape::LARGE) take_registers<Shape::MULTIPLIERS>();
+    multiply_tiles<Element, N_MAJOR, Shape>(work, memory);
+  }
+  if (Shape::CLUSTER > 1) synchronize_cluster(); /* others may still write or arrive here */
+#endif
 }
 
 /* ---- loading: one thread ---- */
-
-/* Prefetches the box to the L2 cache. */
-__device__ __forceinline__ void prefetch_box(const CUtensorMap *map, int col, int row) {
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map),
-               "r"(col), "r"(row)
-               : "memory");
-}
 
 /* The sequence of a block's tiles.  Ranks of a cluster go down first. */
 template <class Shape> struct Tile {
@@ -297,43 +404,7 @@ __device__ __forceinline__ void load_tiles(const WgmmaWork &work, WgmmaMemory<Sh
     }
 }
 
-/* ---- storing a tile through shared memory, in boxes of 64 x 32 ---- */
-
-/* Stores the box, or adds it to global memory in the L2 cache, but for what is outside. */
-__device__ __forceinline__ void store_box(const CUtensorMap *map, const void *from, int col,
-                                          int row) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
-      "r"(shared_address(from)), "r"(col), "r"(row)
-      : "memory");
-}
-__device__ __forceinline__ void add_box(const CUtensorMap *map, const void *from, int col,
-                                        int row) {
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "
-               "[%0, {%2, %3}], [%1];" ::"l"(map),
-               "r"(shared_address(from)), "r"(col), "r"(row)
-               : "memory");
-}
-
-/* Makes this thread's stores to shared memory visible to TMA. */
-__device__ __forceinline__ void publish_to_bulk_copies() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-/* Stores are committed in groups. */
-__device__ __forceinline__ void commit_bulk_stores() {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-
-/* Waits until all but the last PENDING groups of this thread have read shared memory. */
-template <int PENDING> __device__ __forceinline__ void wait_for_bulk_reads() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
-}
-
-/* Synchronizes THREADS threads of the block, a multiple of 32, at named barrier ID. */
-template <int THREADS> __device__ __forceinline__ void synchronize_threads(int id) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
-}
+/* ---- multiplying: a warpgroup ---- */
 
 /* A warpgroup and its position in the ring. */
 template <class Shape> struct Worker {
@@ -342,6 +413,120 @@ template <class Shape> struct Worker {
   int warpgroup;
   Ring<Shape::STAGES> ring;
 };
+
+/* The warp has read the stage: notifies the blocks that write to it, those in the same row or
+ * column of the cluster. */
+template <class Shape> __device__ __forceinline__ void release(uint64_t *empty) {
+  const int lane = threadIdx.x % 32, rank = rank_in_cluster();
+  if (Shape::CLUSTER == 1) {
+    if (lane == 0) arrive(empty);
+  } else {
+    const bool same_row = lane % Shape::DOWN == rank % Shape::DOWN;
+    const bool same_col = lane / Shape::DOWN == rank / Shape::DOWN;
+    if (lane < Shape::CLUSTER && (same_row || same_col)) arrive_at(empty, lane);
+  }
+}
+
+template <class Element, bool N_MAJOR, class Shape, class Sum>
+__device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], const char *a, const char *b,
+                                               bool keep) {
+  constexpr int DEEP = 32 / (int)sizeof(Element); /* elements of k per instruction */
+  constexpr int BLOCK = BOX_ROW / (int)sizeof(Element) * BOX_ROW; /* bytes, rows along n */
+  const uint64_t a_tile = tile_descriptor(a, 8 * BOX_ROW, 16);
+  const uint64_t b_tile = tile_descriptor(b, 8 * BOX_ROW, N_MAJOR ? BLOCK : 16);
+  begin_products();
+#pragma unroll
+  for (int i = 0; i < BOX_ROW / 32; i++)
+    Wgmma<Element, Shape::BN>::template add_product<N_MAJOR>(
+        d, advance(a_tile, i * 32), advance(b_tile, N_MAJOR ? i * DEEP * BOX_ROW : i * 32),
+        i > 0 || keep);
+  commit_products();
+}
+
+/* Releases the stage before the current one. */
+template <class Shape> __device__ __forceinline__ void release_before(const Worker<Shape> &worker) {
+  const int stage = worker.ring.stage;
+  release<Shape>(&worker.memory.empty[stage > 0 ? stage - 1 : Shape::STAGES - 1]);
+}
+
+/* Issues the products of a stage while those of the previous stage still run. */
+template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
+__device__ __forceinline__ void multiply_step(Worker<Shape> &worker, Sum (&d)[SUMS], bool keep) {
+  const int stage = worker.ring.stage;
+  wait(&worker.memory.full[stage], worker.ring.parity);
+  multiply_stage<Element, N_MAJOR, Shape>(
+      d, worker.memory.a[stage] + worker.warpgroup * C_BOX_ROWS * BOX_ROW, worker.memory.b[stage],
+      keep);
+  wait_for_products<1>();
+  if (keep) release_before(worker);
+  worker.ring.next();
+}
+
+template <class Shape, class Sum>
+__device__ __forceinline__ void
+store_piece(const Worker<Shape> &worker, const Sum (&d)[Shape::SUMS], int piece, int row, int col);
+template <class Shape, class Sum>
+__device__ __forceinline__ void store_tile(const Worker<Shape> &worker, const Sum (&d)[Shape::SUMS],
+                                           int row, int col);
+
+/* NOW = the sums of a tile.  OVERLAP: meanwhile stores BEFORE, the sums of the tile at ROW and
+ * COL. */
+template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
+__device__ __forceinline__ void multiply_tile(Worker<Shape> &worker, Sum (&now)[SUMS],
+                                              const Sum (&before)[SUMS], int row, int col) {
+  const int steps = worker.work.steps;
+  int step = 0;
+  if (Shape::OVERLAP && steps >= Shape::PIECES) {
+#pragma unroll
+    for (int piece = 0; piece < Shape::PIECES; piece++) {
+      multiply_step<Element, N_MAJOR>(worker, now, piece > 0);
+      store_piece(worker, before, piece, row, col);
+    }
+    step = Shape::PIECES;
+  } else if (Shape::OVERLAP) {
+    store_tile(worker, before, row, col);
+  }
+  for (; step < steps; step++) multiply_step<Element, N_MAJOR>(worker, now, step > 0);
+  wait_for_products<0>();
+  pin(now);
+  release_before(worker);
+}
+
+template <class Element, bool N_MAJOR, class Shape>
+__device__ __forceinline__ void multiply_tiles(const WgmmaWork &work, WgmmaMemory<Shape> &memory) {
+  typedef typename Types<Element>::Sum Sum;
+  Worker<Shape> worker = {work, memory, (int)threadIdx.x / 128 - 1, {}};
+  Sum even[Shape::SUMS];
+  Tile<Shape> tile(work);
+  if (!Shape::OVERLAP) {
+    for (; tile.exists(work); tile.next(work)) {
+      multiply_tile<Element, N_MAJOR>(worker, even, even, 0, 0);
+      store_tile(worker, even, tile.row, tile.col);
+    }
+  } else {
+    Sum odd[Shape::SUMS];
+    int row = work.m, col = 0; /* there is nothing to store yet */
+    while (true) {
+      multiply_tile<Element, N_MAJOR>(worker, even, odd, row, col);
+      row = tile.row, col = tile.col;
+      tile.next(work);
+      if (!tile.exists(work)) {
+        store_tile(worker, even, row, col);
+        break;
+      }
+      multiply_tile<Element, N_MAJOR>(worker, odd, even, row, col);
+      row = tile.row, col = tile.col;
+      tile.next(work);
+      if (!tile.exists(work)) {
+        store_tile(worker, odd, row, col);
+        break;
+      }
+    }
+  }
+  if (threadIdx.x % 128 == 0) wait_for_bulk_reads<0>();
+}
+
+/* ---- storing a tile through shared memory, in boxes of 64 x 32 ---- */
 
 /* Writes 32 columns of the sums as a box.  The 16 lanes that store at once cover four rows; those
  * of odd rows start with the right half, so that they access different banks. */
@@ -448,174 +633,7 @@ __device__ __forceinline__ void store_tile(const Worker<Shape> &worker, const Su
   for (int piece = 0; piece < Shape::PIECES; piece++) store_piece(worker, d, piece, row, col);
 }
 
-/* ---- multiplying: a warpgroup ---- */
-
-__device__ __forceinline__ void arrive(uint64_t *barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-               : "memory");
-}
-
-/* The warp has read the stage: notifies the blocks that write to it, those in the same row or
- * column of the cluster. */
-template <class Shape> __device__ __forceinline__ void release(uint64_t *empty) {
-  const int lane = threadIdx.x % 32, rank = rank_in_cluster();
-  if (Shape::CLUSTER == 1) {
-    if (lane == 0) arrive(empty);
-  } else {
-    const bool same_row = lane % Shape::DOWN == rank % Shape::DOWN;
-    const bool same_col = lane / Shape::DOWN == rank / Shape::DOWN;
-    if (lane < Shape::CLUSTER && (same_row || same_col)) arrive_at(empty, lane);
-  }
-}
-
-template <class Element, bool N_MAJOR, class Shape, class Sum>
-__device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], const char *a, const char *b,
-                                               bool keep) {
-  constexpr int DEEP = 32 / (int)sizeof(Element); /* elements of k per instruction */
-  constexpr int BLOCK = BOX_ROW / (int)sizeof(Element) * BOX_ROW; /* bytes, rows along n */
-  const uint64_t a_tile = tile_descriptor(a, 8 * BOX_ROW, 16);
-  const uint64_t b_tile = tile_descriptor(b, 8 * BOX_ROW, N_MAJOR ? BLOCK : 16);
-  begin_products();
-#pragma unroll
-  for (int i = 0; i < BOX_ROW / 32; i++)
-    Wgmma<Element, Shape::BN>::template add_product<N_MAJOR>(
-        d, advance(a_tile, i * 32), advance(b_tile, N_MAJOR ? i * DEEP * BOX_ROW : i * 32),
-        i > 0 || keep);
-  commit_products();
-}
-
-/* Releases the stage before the current one. */
-template <class Shape> __device__ __forceinline__ void release_before(const Worker<Shape> &worker) {
-  const int stage = worker.ring.stage;
-  release<Shape>(&worker.memory.empty[stage > 0 ? stage - 1 : Shape::STAGES - 1]);
-}
-
-/* Issues the products of a stage while those of the previous stage still run. */
-template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
-__device__ __forceinline__ void multiply_step(Worker<Shape> &worker, Sum (&d)[SUMS], bool keep) {
-  const int stage = worker.ring.stage;
-  wait(&worker.memory.full[stage], worker.ring.parity);
-  multiply_stage<Element, N_MAJOR, Shape>(
-      d, worker.memory.a[stage] + worker.warpgroup * C_BOX_ROWS * BOX_ROW, worker.memory.b[stage],
-      keep);
-  wait_for_products<1>();
-  if (keep) release_before(worker);
-  worker.ring.next();
-}
-
-/* NOW = the sums of a tile.  OVERLAP: meanwhile stores BEFORE, the sums of the tile at ROW and
- * COL. */
-template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
-__device__ __forceinline__ void multiply_tile(Worker<Shape> &worker, Sum (&now)[SUMS],
-                                              const Sum (&before)[SUMS], int row, int col) {
-  const int steps = worker.work.steps;
-  int step = 0;
-  if (Shape::OVERLAP && steps >= Shape::PIECES) {
-#pragma unroll
-    for (int piece = 0; piece < Shape::PIECES; piece++) {
-      multiply_step<Element, N_MAJOR>(worker, now, piece > 0);
-      store_piece(worker, before, piece, row, col);
-    }
-    step = Shape::PIECES;
-  } else if (Shape::OVERLAP) {
-    store_tile(worker, before, row, col);
-  }
-  for (; step < steps; step++) multiply_step<Element, N_MAJOR>(worker, now, step > 0);
-  wait_for_products<0>();
-  pin(now);
-  release_before(worker);
-}
-
-template <class Element, bool N_MAJOR, class Shape>
-__device__ __forceinline__ void multiply_tiles(const WgmmaWork &work, WgmmaMemory<Shape> &memory) {
-  typedef typename Types<Element>::Sum Sum;
-  Worker<Shape> worker = {work, memory, (int)threadIdx.x / 128 - 1, {}};
-  Sum even[Shape::SUMS];
-  Tile<Shape> tile(work);
-  if (!Shape::OVERLAP) {
-    for (; tile.exists(work); tile.next(work)) {
-      multiply_tile<Element, N_MAJOR>(worker, even, even, 0, 0);
-      store_tile(worker, even, tile.row, tile.col);
-    }
-  } else {
-    Sum odd[Shape::SUMS];
-    int row = work.m, col = 0; /* there is nothing to store yet */
-    while (true) {
-      multiply_tile<Element, N_MAJOR>(worker, even, odd, row, col);
-      row = tile.row, col = tile.col;
-      tile.next(work);
-      if (!tile.exists(work)) {
-        store_tile(worker, even, row, col);
-        break;
-      }
-      multiply_tile<Element, N_MAJOR>(worker, odd, even, row, col);
-      row = tile.row, col = tile.col;
-      tile.next(work);
-      if (!tile.exists(work)) {
-        store_tile(worker, odd, row, col);
-        break;
-      }
-    }
-  }
-  if (threadIdx.x % 128 == 0) wait_for_bulk_reads<0>();
-}
-
-/* ---- the kernel ---- */
-
-template <int COUNT> __device__ __forceinline__ void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
-}
-template <int COUNT> __device__ __forceinline__ void give_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
-}
-
-/* Grids of a stream may overlap: the next one starts its preparation once all blocks of this one
- * allow it, and then waits for the end of this one. */
-__device__ __forceinline__ void let_grids_begin() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-__device__ __forceinline__ void await_grids_before() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-
-/* Prefetches the map. */
-__device__ __forceinline__ void prefetch_map(const CUtensorMap *map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
-template <class Shape>
-__device__ __forceinline__ void prepare(const WgmmaWork &work, WgmmaMemory<Shape> &memory) {
-  if (threadIdx.x == 0) {
-    prefetch_map(&work.a), prefetch_map(&work.b), prefetch_map(&work.c);
-    for (int stage = 0; stage < Shape::STAGES; stage++) {
-      init_barrier(&memory.full[stage], 1);
-      init_barrier(&memory.empty[stage], Shape::WARPGROUPS * 4 * (Shape::DOWN + Shape::ACROSS - 1));
-    }
-    publish_barriers();
-  }
-  __syncthreads();
-  if (Shape::CLUSTER > 1) synchronize_cluster();
-}
-
-template <class Element, bool N_MAJOR, class Shape>
-__global__ void __launch_bounds__(Shape::THREADS, 1) wgmma(const __grid_constant__ WgmmaWork work) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  extern __shared__ __align__(1024) char bytes[];
-  WgmmaMemory<Shape> &memory = *reinterpret_cast<WgmmaMemory<Shape> *>(bytes);
-  let_grids_begin();
-  prepare<Shape>(work, memory);
-  await_grids_before();
-  if (threadIdx.x < 128) {
-    if (Shape::LARGE) give_registers<Shape::LOADERS>();
-    if (threadIdx.x == 0) load_tiles<Element, N_MAJOR, Shape>(work, memory);
-    __syncwarp();
-  } else {
-    if (Shape::LARGE) take_registers<Shape::MULTIPLIERS>();
-    multiply_tiles<Element, N_MAJOR, Shape>(work, memory);
-  }
-  if (Shape::CLUSTER > 1) synchronize_cluster(); /* others may still write or arrive here */
-#endif
-}
+/* ---- launching ---- */
 
 /* Launches KERNEL(WORK) with BYTES of shared memory for TILES, of which a cluster computes one at
  * once.  Uses only as many clusters as the number of rounds needs: more would only draw power. */
@@ -647,8 +665,6 @@ template <class Shape, class M> int64_t time_of(const M &c, int processors, int 
 }
 
 #ifndef DM_WGMMA_DEVICE_PART /* residues and split have their own launchers */
-
-/* ---- launching ---- */
 
 template <class Sum> cudaError_t map_c(WgmmaWork *work, const dm_gemm_matrix &c) {
   work->c_base = c.base, work->c_stride = c.row_stride;
