@@ -9,22 +9,18 @@
 
 /* ---- what the file says ---- */
 
-/* HDF5's dimension scales, which netCDF writes; the names of those that say it are below. */
+/* HDF5's dimension scales, which netCDF writes; the names "complex" and "ri" say it. */
 static const char complex_scales[] = "DIMENSION_LIST";
 
-static bool is_complex_name(const char *path) {
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  return strcmp(name, "complex") == 0 || strcmp(name, "ri") == 0;
-}
-
-/* Whether the first scale in LIST, of the dataset SET, has such a name. References that lead
+/* Whether the first scale in LIST, of the dataset SET, is named so. References that lead
  * nowhere, as copies of a dataset without its scales have them, name none. */
 static bool names_complex_scale(hid_t set, const hvl_t *list) {
   char path[DM_PATH] = "";
   if (list->len == 0 || !list->p) return false;
   DM_H5_HELD const hid_t scale = H5Rdereference2(set, H5P_DEFAULT, H5R_OBJECT, list->p);
   if (scale < 0 || H5Iget_name(scale, path, sizeof path - 1) < 0) H5Eclear2(H5E_DEFAULT);
-  return is_complex_name(path);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  return strcmp(name, "complex") == 0 || strcmp(name, "ri") == 0;
 }
 
 /* Whether the last of COUNT dimensions of SET has such a scale. */

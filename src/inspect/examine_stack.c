@@ -250,14 +250,10 @@ static dm_status append_datasets(examine_stack_stack *s, const dm_location *at) 
   return status;
 }
 
-static bool names_files(const dm_location *at) {
-  struct stat info;
-  return strpbrk(at->file, "*?[") && lstat(at->file, &info) < 0;
-}
-
 static dm_status add_matches(examine_stack_stack *s, const dm_location *at) {
   glob_t found;
-  if (!names_files(at)) return append_datasets(s, at);
+  struct stat info; /* a file may have such a name */
+  if (!strpbrk(at->file, "*?[") || lstat(at->file, &info) == 0) return append_datasets(s, at);
   const int result = glob(at->file, GLOB_ERR | GLOB_NOSORT, NULL, &found);
   if (result == GLOB_NOMATCH) return dm_fail_at(DM_E_IO, at, "no file has such a name");
   if (result != 0) {

@@ -261,17 +261,13 @@ static dm_status map_all(virtual *v, dm_selection *to, dm_selection *from, dm_ve
 
 /* ---- sources ---- */
 
-static bool is_float(dm_dtype type) {
-  return type == DM_F64 || type == DM_F32;
-}
-
 /* Whether HDF5 converts FROM to TO, and damier does the same. */
 static bool converts(dm_dtype from, dm_dtype to) {
   if (from == to) return true;
   if (from == DM_BOOL || to == DM_BOOL || from == DM_BF16 || to == DM_BF16) return false;
   if (dm_dtype_is_complex(from) || dm_dtype_is_complex(to))
     return dm_dtype_is_complex(from) && dm_dtype_is_complex(to);
-  if (is_float(to) && !dm_dtype_is_integer(from)) return true;
+  if ((to == DM_F64 || to == DM_F32) && !dm_dtype_is_integer(from)) return true;
   return to != DM_F16 && dm_dtype_holds(to, from);
 }
 

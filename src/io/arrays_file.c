@@ -124,12 +124,6 @@ static dm_status arrays_name_groups(const arrays_file_writing *w, hid_t file,
   return dm_h5_write_text(at, above, DM_STATE, "complete");
 }
 
-static dm_status arrays_fill_groups(arrays_file_writing *w, hid_t file, const dm_file_group *groups,
-                                    int count) {
-  for (int i = 0; i < count; i++) DM_TRY(arrays_fill_group(w, file, &groups[i]));
-  return groups[0].name ? arrays_name_groups(w, file, groups, count) : DM_OK;
-}
-
 /* A dm_output_filling. */
 static dm_status arrays_fill_file(void *context, dm_output_file *out) {
   arrays_file_writing *w = context;
@@ -141,7 +135,9 @@ static dm_status arrays_fill_file(void *context, dm_output_file *out) {
   if (access >= 0)
     file = H5Fcreate(dm_output_by_descriptor(out->made, path), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (file < 0) return dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be created");
-  dm_status status = arrays_fill_groups(w, file, w->groups, w->count);
+  dm_status status = DM_OK;
+  for (int i = 0; i < w->count && !status; i++) status = arrays_fill_group(w, file, &w->groups[i]);
+  if (!status && w->groups[0].name) status = arrays_name_groups(w, file, w->groups, w->count);
   if (!status && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
     status = dm_h5_fail(DM_E_IO, &w->file->at, "the file cannot be flushed");
   if (H5Fclose(file) < 0 && !status)

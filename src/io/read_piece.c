@@ -193,13 +193,6 @@ static void spread_pick(const dm_reader *reader, const dm_read_request *request,
   dm_reader_spread(reader, own, part, row, col);
 }
 
-static void spread(const dm_reader *reader, const dm_read_request *request, dm_view staged,
-                   const dm_rectangle *piece) {
-  if (!request->picks) dm_reader_spread(reader, request, staged, piece->row, piece->col);
-  for (int64_t i = 0; request->picks && i < request->count; i++)
-    spread_pick(reader, request, staged, piece, &request->picks[i]);
-}
-
 dm_status dm_reader_bring(const dm_reader *reader, const dm_read_request *request,
                           dm_rectangle piece, dm_scratch *scratch, const dm_keepalive *keepalive) {
   const dm_dtype dtype = reader->dataset.dtype;
@@ -225,6 +218,8 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_read_request *reques
                           .cols = piece.cols,
                           .row_stride = row_read(reader, request, piece.cols),
                           .col_stride = read_step_of(reader, request)};
-  spread(reader, request, staged, &piece);
+  if (!request->picks) dm_reader_spread(reader, request, staged, piece.row, piece.col);
+  for (int64_t i = 0; request->picks && i < request->count; i++)
+    spread_pick(reader, request, staged, &piece, &request->picks[i]);
   return DM_OK;
 }

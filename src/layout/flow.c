@@ -192,12 +192,6 @@ static dm_status choose_links(dm_workspace *space, const dm_run *run, dm_backend
   return dm_links_choose(run, backend, transport, &space->links);
 }
 
-static dm_status flow_expose(dm_workspace *space, const dm_run *run, int64_t bytes) {
-  DM_TRY(dm_links_open(run, space->backend, space->links.chosen, &space->transport));
-  return dm_comm_agree(run->world, dm_transport_expose(space->transport, DM_WORKSPACE_SHARE,
-                                                       run->world, space->memory, bytes));
-}
-
 /* Leaves room for the BLAS library and for sums. */
 static dm_status flow_allocate(dm_workspace *space, int64_t bytes) {
   dm_device device;
@@ -224,7 +218,10 @@ dm_status dm_workspace_open(dm_workspace *space, const dm_run *run, dm_backend *
     dm_status_free(status);
     return DM_OK;
   }
-  status = flow_expose(space, run, bytes);
+  status = dm_links_open(run, space->backend, space->links.chosen, &space->transport);
+  if (!status)
+    status = dm_comm_agree(run->world, dm_transport_expose(space->transport, DM_WORKSPACE_SHARE,
+                                                           run->world, space->memory, bytes));
   if (status) abandon(space);
   if (!status) space->bytes = bytes;
   *there = !status;

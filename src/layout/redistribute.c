@@ -290,12 +290,6 @@ static bool is_by_columns(dm_view view) {
   return view.col_stride != 1;
 }
 
-static dm_status redistribute_take_memory(dm_band *band) {
-  int64_t bytes;
-  DM_TRY(dm_bytes_of(band->height, band->matrix.cols, dm_dtype_size(band->matrix.dtype), &bytes));
-  return dm_backend_alloc(band->backend, DM_HOST, bytes, &band->memory);
-}
-
 dm_status dm_band_open(dm_backend *backend, dm_view matrix, dm_range cols, int64_t height,
                        dm_band **band) {
   dm_band *new;
@@ -304,7 +298,10 @@ dm_status dm_band_open(dm_backend *backend, dm_view matrix, dm_range cols, int64
   new->matrix = dm_view_sub(matrix, 0, cols.begin, matrix.rows, dm_range_size(cols));
   new->first_col = cols.begin;
   new->height = dm_min(height, matrix.rows);
-  dm_status status = redistribute_take_memory(new);
+  const int64_t size = dm_dtype_size(matrix.dtype);
+  int64_t bytes;
+  dm_status status = dm_bytes_of(new->height, new->matrix.cols, size, &bytes);
+  if (!status) status = dm_backend_alloc(backend, DM_HOST, bytes, &new->memory);
   if (status)
     free(new);
   else

@@ -109,11 +109,6 @@ dm_status dm_request_inspect_group(const dm_settings *s, const dm_location *at,
   return dm_group_inspect(at, trust.patience, attributes);
 }
 
-static dm_complex_axis complex_axis_of(const dm_settings *s, int x) {
-  const int own = s->complex_axes[x];
-  return (dm_complex_axis)(own != (int)DM_COMPLEX_AUTO ? own : s->complex_axis);
-}
-
 /* A vector is A's row or B's column, as in NumPy, whatever the ops; only in products of two. */
 static dm_vector request_rule(const dm_settings *s, int x, const dm_location *location) {
   const bool upright = x == 1 ? s->op_b == (int)DM_OP_N : s->op_a != (int)DM_OP_N;
@@ -160,7 +155,8 @@ dm_status dm_request_inspect_factor(const dm_settings *s, const dm_log *log, con
   if (dm_given(s, x == 0 ? "shape-a" : "shape-b") && dm_given(s, x == 0 ? "packed-a" : "packed-b"))
     return dm_fail(DM_E_USAGE, "--shape-%c and --packed-%c cannot be combined", "ab"[x], "ab"[x]);
   location.row_axes = s->row_axes[x];
-  location.complex_axis = complex_axis_of(s, x);
+  const bool own = s->complex_axes[x] != (int)DM_COMPLEX_AUTO;
+  location.complex_axis = (dm_complex_axis)(own ? s->complex_axes[x] : s->complex_axis);
   location.fold = s->fold[x];
   dm_status status =
       request_inspect(s, log, &location, true,

@@ -26,11 +26,6 @@ static void tell_side(const dm_log *log, const dm_dataset *x, bool rows, const c
                  sure ? "" : " wrote it,", lines[!rows], otherwise[0] ? "; " : "", otherwise);
 }
 
-static void tell_lines(const dm_log *log, const dm_dataset *x, const dm_standard *standard) {
-  const dm_lines lines = dm_standard_lines(standard);
-  if (lines != DM_NO_LINES) tell_side(log, x, lines == DM_ROW_LINES, "centered or scaled", "");
-}
-
 static void tell_values(const dm_settings *s, const dm_log *log, const dm_dataset *x) {
   char text[DM_MEANING_TEXT + 128], name[DM_NAME];
   if (!tell_in_file(x)) return;
@@ -55,8 +50,11 @@ void dm_request_tell(const dm_settings *s, const dm_log *log, const dm_dataset *
   if (s->gram)
     tell_side(log, a, rows, s->covariance ? "the variables" : "multiplied with each other",
               rows ? "--of columns takes the others" : "--of rows takes the others");
-  else
-    for (int x = 0; x < 2; x++) tell_lines(log, x == 0 ? a : b, &equation.standard[x]);
+  for (int x = 0; x < 2 && !s->gram; x++) {
+    const dm_lines lines = dm_standard_lines(&equation.standard[x]);
+    if (lines != DM_NO_LINES)
+      tell_side(log, x == 0 ? a : b, lines == DM_ROW_LINES, "centered or scaled", "");
+  }
 }
 
 void dm_request_tell_types(const dm_settings *s, const dm_log *log, dm_level level,

@@ -74,18 +74,14 @@ static dm_status symmetric_compare_all(dm_run *run, comparison *c) {
   return DM_OK;
 }
 
-static dm_status run_comparison(dm_run *run, comparison *c) {
-  const int64_t bytes = SYMMETRIC_SIDE * SYMMETRIC_SIDE * dm_dtype_size(c->type);
-  for (int i = 0; i < 2; i++) DM_TRY(dm_buffer_alloc(bytes, (void **)&c->blocks[i]));
-  return symmetric_compare_all(run, c);
-}
-
 static dm_status symmetric_begin(dm_run *run, const comparison *of) {
   comparison *c;
   dm_status status = dm_buffer_table(1, &c);
   if (!status) {
     *c = *of;
-    status = run_comparison(run, c);
+    const int64_t bytes = SYMMETRIC_SIDE * SYMMETRIC_SIDE * dm_dtype_size(c->type);
+    for (int i = 0; i < 2 && !status; i++) status = dm_buffer_alloc(bytes, (void **)&c->blocks[i]);
+    if (!status) status = symmetric_compare_all(run, c);
     free(c->blocks[0]);
     free(c->blocks[1]);
     free(c);

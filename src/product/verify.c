@@ -32,11 +32,6 @@ int64_t dm_verify_rows_together(const dm_problem *p, int64_t chunk_rows) {
   return p->half == DM_BOTH_HALVES && most < (double)p->m ? (int64_t)most : dm_max(1, p->m);
 }
 
-static int64_t rows_together(const dm_verify *v, const dm_problem *p) {
-  const int64_t of_a = v->equation.op_a == DM_OP_N ? v->a.chunk_rows : v->a.chunk_cols;
-  return dm_verify_rows_together(p, dm_max(of_a, v->c.chunk_rows));
-}
-
 /* With the same random vector. */
 static dm_status check_all_rows(dm_run *run, const dm_verify *verify, const dm_problem *p,
                                 dm_freivalds *check, int64_t most, dm_verdict *verdict) {
@@ -66,7 +61,8 @@ dm_status dm_verify_residual(dm_run *run, const dm_verify *verify, const dm_prob
                              dm_verdict *verdict) {
   dm_verify marking = *verify;
   const dm_verify *v = &marking;
-  const int64_t most = rows_together(v, p);
+  const int64_t of_a = v->equation.op_a == DM_OP_N ? v->a.chunk_rows : v->a.chunk_cols;
+  const int64_t most = dm_verify_rows_together(p, dm_max(of_a, v->c.chunk_rows));
   dm_freivalds *check = NULL;
   DM_FREED uint8_t *wrong = NULL;
   DM_TRY(dm_comm_agree(run->world, open_residual(v, p, most, &wrong, &check)));

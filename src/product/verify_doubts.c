@@ -191,12 +191,6 @@ static dm_status open_doubts(doubts *d) {
   return dm_term_sums_open(&d->sums, sum_at(d, d->count, 0, 0, 0));
 }
 
-static void close_doubts(doubts *d) {
-  void *const all[] = {d->a, d->c, d->old, d->b_squares};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
-  dm_term_sums_close(&d->sums);
-}
-
 static dm_status doubts_read_all(doubts *d) {
   DM_TRY(doubts_read_rows(d, DM_A, d->p->k, d->a));
   DM_TRY(doubts_read_rows(d, DM_C, d->p->n, d->c));
@@ -264,7 +258,9 @@ dm_status dm_verify_doubts(dm_run *run, const dm_verify *v, const dm_problem *p,
     worst = ratio <= worst ? worst : ratio; /* NaN, too */
   }
   if (!status && verdict->pass && !is_moderate(&d)) worst = NAN;
-  close_doubts(&d);
+  void *const all[] = {d.a, d.c, d.old, d.b_squares};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
+  dm_term_sums_close(&d.sums);
   if (!status) settle_doubts(p, worst, wrong, verdict);
   verdict->suspect = false;
   return status;

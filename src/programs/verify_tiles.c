@@ -9,18 +9,14 @@
 #include "programs/verify_result_impl.h"
 #include "run/facts.h"
 
-static dm_status open_tiles(const dm_verify *v, dm_tile_record **tiles, dm_tile_sums **sums) {
-  DM_TRY(dm_buffer_table(v->tile_count, tiles));
-  return dm_tile_sums_open(*tiles, v->tile_count, v->c.cols, sums);
-}
-
 dm_status dm_verify_tiles_open(dm_run *run, dm_verify *v) {
   const dm_tile_record *first = v->tiles; /* of rank 0 */
   dm_tile_record *tiles = NULL;
   v->tiles = NULL;
   v->sums = NULL;
   if (v->tile_count == 0) return DM_OK;
-  dm_status status = open_tiles(v, &tiles, &v->sums);
+  dm_status status = dm_buffer_table(v->tile_count, &tiles);
+  if (!status) status = dm_tile_sums_open(tiles, v->tile_count, v->c.cols, &v->sums);
   v->tiles = tiles;
   DM_TRY(dm_comm_agree(run->world, status));
   const int64_t bytes = v->tile_count * (int64_t)sizeof *tiles;
