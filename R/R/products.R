@@ -1,6 +1,7 @@
 # Products of two matrices, and of a matrix with itself.
 
 dm_multiply <- function(x, y, output = NULL, ...) {
+  if (is_plain(x) && is_plain(y) && ncol(x) == nrow(y) && is.null(output) && ...length() == 0) return(plain_product(x, y))
   shapes <- promoted(x, y)
   product_of(operand_of(shapes[[1]], "x"), operand_of(shapes[[2]], "y"), output, list(...))
 }
@@ -17,6 +18,17 @@ dm_tcrossprod <- function(x, y = NULL, output = NULL, ...) {
   x <- operand_of(column(x), "x")
   if (is.null(y)) return(with_itself(x, TRUE, output, list(...)))
   product_of(x, transposed(operand_of(column(y), "y")), output, list(...))
+}
+
+# What needs no operand: of small matrices the calls of R would take as long as the product.
+is_plain <- function(x) is.double(x) && is.matrix(x) && !is.object(x) && length(x) > 0
+
+plain_product <- function(x, y) {
+  value <- call_library("multiply", list(list(y, TRUE)), list(list(x, TRUE)), FALSE, c(nrow(x), ncol(y)), FALSE, NULL, list())
+  if (!anyNA(value) && is.null(dimnames(x)) && is.null(dimnames(y))) return(value)
+  x <- operand_of(x, "x")
+  y <- operand_of(y, "y")
+  named(with_na(value, x, y), x, y)
 }
 
 is_vector <- function(x) is.null(dim(x)) && is.atomic(x) && !is.character(x)
