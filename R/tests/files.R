@@ -1,5 +1,6 @@
 # Matrices in files, as rhdf5 and HDF5Array write and show them.
 library(damier)
+dm_choose_kernels()  # an OpenBLAS that does not know the processor would be warned of
 if (!requireNamespace("HDF5Array", quietly = TRUE)) {
   cat("HDF5Array is not installed\n")
   quit()

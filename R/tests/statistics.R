@@ -1,5 +1,6 @@
 # Covariances, correlations and principal components, as R computes them.
 library(damier)
+dm_choose_kernels()  # an OpenBLAS that does not know the processor would be warned of
 same <- function(found, wanted) stopifnot(isTRUE(all.equal(found, wanted)))
 warned <- function(call) {
   words <- NULL
