@@ -245,7 +245,12 @@ def _of_itself(name: str, x: Any, y: Any, out: Any, comm: Any, of: str, progress
     _check_comm(comm)
     _agree(comm, _foreign_option(name, options), (name, in_files), explain=lambda _: UsageError(f"{name} of a file on some ranks, of arrays on others"))
     with _opened(comm, options, progress) if in_files else _context_for(comm, options, progress) as context:
-        return context.of_lines(name, x, y, out, of)
+        try:
+            return context.of_lines(name, x, y, out, of)
+        except FileError as error:
+            if out is None and isinstance(y, (str, os.PathLike)) and error.message.startswith(f"{os.fspath(y)}: cannot be opened"):
+                error.hint = f"the second argument is y, a second matrix; out={os.fspath(y)!r} names a file for the result"
+            raise
 
 
 @_uncompiled

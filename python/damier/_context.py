@@ -29,7 +29,7 @@ from ._numbers import EXACT, common_type, is_whole_type, name_of_whole
 from ._options import DTYPE_OF_TYPE, is_zero, text_of, texts, type_name
 from ._progress import Progress
 from ._record import Record
-from ._reduced import arrays_of, reduces
+from ._reduced import arrays_of, reduces, with_shapes
 from ._stored import Stored, StoredOperand, location_of, several
 
 if TYPE_CHECKING:
@@ -263,7 +263,9 @@ class Context(Handle):
                 for operand in operands:
                     operand.finish(False)
             there = operands[0].matrix.array if all(isinstance(getattr(o, "view", None), DeviceArray) for o in operands) else None
-            return self.record if out is not None else arrays_of(self._handle, there)
+            if out is not None:
+                return self.record
+            return with_shapes(arrays_of(self._handle, there), lambda: self.record["problem"])
 
     def _batch(self, a: Any, b: Any, out: Any, c: Any) -> Any:
         """By the rules of NumPy's matmul: the matrices of an operand are one below the other for the library."""

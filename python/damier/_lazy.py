@@ -19,7 +19,7 @@ class Expression:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         """Not of a matrix in a file, which NumPy would read as a whole, or take for an object."""
-        raise UsageError(f"{self!r} is in a file", hint="numpy.load and h5py read it; damier multiplies it without")
+        raise UsageError(f"{self!r} is in a file", hint="compute() makes an array of it; damier multiplies it without")
 
     def __matmul__(self, other: Any) -> Product:
         return Product(self, other)
@@ -115,6 +115,10 @@ class Scaled(Expression):
     def __getitem__(self, key: Any) -> Any:
         return Scaled(self.of[key], self.factor)
 
+    def compute(self, **options: Any) -> Any:
+        """The numbers as an array."""
+        return self.factor * self.of.compute(**options)
+
     def __repr__(self) -> str:
         return f"{self.factor!r} * {self.of!r}"
 
@@ -146,6 +150,11 @@ class Transposed(Expression):
     def __getitem__(self, key: Any) -> Any:
         rows, cols = key if isinstance(key, tuple) and len(key) == 2 else (key, slice(None))
         return Transposed(self.of[cols, rows], self.op)
+
+    def compute(self, **options: Any) -> Any:
+        """The numbers as an array."""
+        found = self.of.compute(**options).T
+        return found if self.op == "t" else found.conj()
 
     def __repr__(self) -> str:
         return f"{self.of!r}.{'T' if self.op == 't' else 'H'}"
@@ -307,7 +316,8 @@ def _check_stated(options: Any, names: tuple[str, ...], expression: str) -> None
 
 
 def save(product: Any, output: Any, **options: Any) -> Any:
-    """Computes a product of :func:`damier.open` and writes it to ``output``, a location as of :func:`damier.multiply`; returns the record.
+    """Computes a product of :func:`damier.open`, or reads a part of a matrix, and writes it to ``output``, a location as of
+    :func:`damier.multiply`; returns the record.
 
     >>> np.save("A.npy", np.arange(6.0).reshape(2, 3))
     >>> a = damier.open("A.npy")
@@ -317,6 +327,7 @@ def save(product: Any, output: Any, **options: Any) -> Any:
     array([[ 10.,  28.],
            [ 28., 100.]])
     """
-    if not isinstance(product, Product):
-        raise UsageError(f"{type(product).__name__} is not a product of damier.open()", hint="numpy.save and h5py write arrays")
+    if not isinstance(product, Expression) or not hasattr(type(product), "_done"):
+        raise UsageError(f"{type(product).__name__} is not a product of damier.open()",
+                         hint="damier.save(x, output) writes it without .T and factors" if isinstance(product, Expression) else "numpy.save and h5py write arrays")
     return product._done(output, options)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,18 +24,22 @@ class Top(NamedTuple):
     indices: Any
 
 
-class Sparse(NamedTuple):
-    """The elements of a product beyond a threshold: the arguments of ``scipy.sparse.csr_array``, or with ``each="column"``
-    of ``csc_array``.
-
-    >>> c = damier.matmul(np.eye(3), np.arange(9.0).reshape(3, 3), above=5)
-    >>> c.data.tolist(), c.indices.tolist(), c.indptr.tolist()
-    ([6.0, 7.0, 8.0], [0, 1, 2], [0, 0, 0, 3])
-    """
-
+class _Three(NamedTuple):
     data: Any
     indices: Any
     indptr: Any
+
+
+class Sparse(_Three):
+    """The elements of a product beyond a threshold: ``scipy.sparse.csr_array(c, shape=c.shape)`` makes an array of three arrays ``c``, or
+    with ``each="column"`` ``csc_array``.
+
+    >>> c = damier.matmul(np.eye(3), np.arange(9.0).reshape(3, 3), above=5)
+    >>> c.data.tolist(), c.indices.tolist(), c.indptr.tolist(), c.shape
+    ([6.0, 7.0, 8.0], [0, 1, 2], [0, 0, 0, 3], (3, 3))
+    """
+
+    shape: tuple[int, int]  # of the product
 
 
 def reduces(options: Mapping[str, Any]) -> bool:
@@ -55,6 +59,14 @@ def arrays_of(context: ctypes.c_void_p, beside: Any = None) -> Any:
     if len(results) > 1:
         return results
     return next(iter(results.values())) if results else None
+
+
+def with_shapes(found: Any, problem: Callable[[], Any]) -> Any:
+    """What :func:`arrays_of` FOUND, with the shape of the product, which PROBLEM returns."""
+    for one in found.values() if isinstance(found, dict) else (found,):
+        if isinstance(one, Sparse):
+            one.shape = (problem()["m"], problem()["n"])
+    return found
 
 
 def _result_of(found: dict[str, Any]) -> Any:

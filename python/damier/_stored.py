@@ -5,6 +5,8 @@ import os
 from copy import copy
 from typing import Any
 
+import numpy as np
+
 from . import _library as lib
 from ._errors import InputError, UsageError
 from ._lazy import Expression
@@ -16,10 +18,13 @@ class Stored(Expression):
     """A dataset that the library reads, of which ``[...]`` takes a part without reading it.
 
     ``dataset`` is a location, a list of locations (files below each other), a dataset of h5py, or an array of zarr in a folder.  ``[...]`` takes slices,
-    lists of numbers and masks, also of parts.  ``@``, ``.T`` and
-    ``.H`` state products, which are computed by ``compute()`` or :func:`damier.save`.
+    lists of numbers and masks, also of parts and of such lists.  ``@``, ``.T`` and
+    ``.H`` state products, which are computed by ``compute()`` or :func:`damier.save`.  ``compute()`` of a matrix or part reads it.
 
     >>> np.save("A.npy", np.arange(6.0).reshape(3, 2))
+    >>> damier.Stored("A.npy")[1:, :].compute()
+    array([[2., 3.],
+           [4., 5.]])
     >>> damier.matmul(damier.Stored("A.npy")[1:, :], np.eye(2))
     array([[2., 3.],
            [4., 5.]])
@@ -31,11 +36,15 @@ class Stored(Expression):
             raise UsageError(f"{type(dataset).__name__} is neither a location nor a dataset that the library can read")
         self.location = location
         self._part: tuple[Stored, Any] | None = None  # of which dataset this is a part, and which
+        self._files = [one if isinstance(one, Stored) else Stored(one) for one in dataset] if isinstance(dataset, (list, tuple)) else []
         self._described: Any = None
 
     def __getitem__(self, key: Any) -> Stored:
         keys = key if isinstance(key, tuple) else (key,)
         whole = self
+        if self._files:
+            parts = rows_of_files(self._files, lines_of(key, self.extents()))
+            return Stored(parts) if len(parts) > 1 else parts[0]
         if self._part is not None:  # a part of a part
             whole, outer = self._part
             keys = tuple(within(lines_of(outer, whole.extents()), key))
@@ -48,9 +57,17 @@ class Stored(Expression):
     def __repr__(self) -> str:
         return self.location
 
-    def compute(self, **_: Any) -> Any:
-        """Refused: there is nothing to compute."""
-        raise UsageError(f"{self.location} is a matrix in a file, of which products are computed", hint="numpy.load and h5py read it")
+    def compute(self, **options: Any) -> Any:
+        """The numbers as an array, through a temporary file; ``options`` are those of :func:`damier.matmul`."""
+        from ._reading import read  # which few programs need
+
+        return read(self, options)
+
+    def _done(self, output: Any, options: dict[str, Any]) -> Any:
+        """Writes the numbers to OUTPUT, and returns the record."""
+        from ._reading import written
+
+        return written(self, output, options)
 
     def described(self) -> Any:
         """What ``damier info`` says about the dataset; InputError if the location names none, or several."""
@@ -78,6 +95,27 @@ class Stored(Expression):
         return str(self.described()["value_type"])
 
 
+def rows_of_files(files: list[Stored], lines: list[Any]) -> list[Stored]:
+    """Of FILES below each other the parts that have LINES, in their order."""
+    rows, *others = lines
+    if any(isinstance(one, int) for one in others):
+        raise UsageError("a column of several files keeps its dimension", hint="[:, 3:4] in place of [:, 3]")
+    ends = np.cumsum([file.extents()[0] for file in files])
+    starts = np.concatenate([[0], ends[:-1]])
+    asked = np.atleast_1d(np.asarray(rows, "i8"))
+    if not asked.size:
+        raise UsageError("no row is asked for")
+    of = np.searchsorted(ends, asked, side="right")
+    runs = np.split(np.arange(asked.size), np.flatnonzero(np.diff(of)) + 1)
+    step = rows.step if isinstance(rows, range) else 0
+    parts = []
+    for run in runs:
+        local = asked[run] - starts[of[run[0]]]
+        kept = range(int(local[0]), int(local[-1]) + 1, step) if step > 0 else local
+        parts.append(files[of[run[0]]][(int(local[0]) if isinstance(rows, int) else kept, *others)])
+    return parts
+
+
 def several(location: str, record: Any) -> InputError:
     """The error of a location that names no single dataset."""
     file, most = record["file"], 5
@@ -92,8 +130,8 @@ def location_of(given: Any) -> str | None:
         return given.location
     if isinstance(given, (str, os.PathLike)):
         return os.fspath(given)
-    if isinstance(given, (list, tuple)) and given and all(isinstance(one, (str, os.PathLike)) for one in given):
-        return location_of_list(given)
+    if isinstance(given, (list, tuple)) and given and all(isinstance(one, (str, os.PathLike, Stored)) for one in given):
+        return location_of_list([one.location if isinstance(one, Stored) else one for one in given])
     package = type(given).__module__.partition(".")[0]
     if package == "zarr":
         return _in_folder(given)

@@ -293,6 +293,7 @@ static void note_plan(const dm_plan *plan, const dm_machine *machine, dm_record 
   dm_plan_recipe(plan, recipe);
   dm_plan_ramp_text(plan, ramp);
   dm_record_integer(record, "plan.ranks", NULL, DM_SHOWN_PLAIN, plan->ranks);
+  dm_record_text(record, "plan.grid", NULL, "%dx%dx%d", plan->pm, plan->pn, plan->pk);
   dm_record_integer(record, "plan.pm", NULL, DM_SHOWN_PLAIN, plan->pm);
   dm_record_integer(record, "plan.pn", NULL, DM_SHOWN_PLAIN, plan->pn);
   dm_record_integer(record, "plan.pk", NULL, DM_SHOWN_PLAIN, plan->pk);

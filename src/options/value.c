@@ -167,10 +167,11 @@ dm_status dm_value_set_compute(const dm_value *value, const char *text, void *se
 
 dm_status dm_value_set_count(const dm_value *value, const char *text, void *settings) {
   int64_t number = 0;
-  if (!dm_parse_count(text, &number))
+  const bool below = text[0] == '-' && dm_parse_count(text + 1, &number);
+  if (!below && !dm_parse_count(text, &number))
     return dm_hint(dm_fail(DM_E_USAGE, "'%s' is not a whole number", text),
                    "k, M, G, T are powers of 1000, Ki, Mi, Gi, Ti of 1024");
-  if (number < value->least)
+  if (below || number < value->least)
     return dm_fail(DM_E_USAGE, "%s is less than %lld", text, (long long)value->least);
   *(int64_t *)value_place(value, settings) = number;
   return DM_OK;

@@ -277,6 +277,11 @@ static dm_status add_advice(dm_status status, const dm_question *question) {
   int64_t most = dm_min((int64_t)question->ranks * MOST_TIMES, MOST_RANKS);
   int enough = ranks_that_fit(&free_question, most);
   if (enough > 0) return dm_hint(status, "%d ranks with this much memory each are enough", enough);
+  if (question->machine->process_bytes > question->machine->host_bytes / 2) {
+    char has[32];
+    return dm_hint(status, "allow more; the process itself has %s already, which count",
+                   dm_format_bytes(question->machine->process_bytes, has));
+  }
   return dm_hint(status, "give each rank more memory; more ranks alone, up to %lld, are not enough",
                  (long long)dm_max(most, question->ranks));
 }

@@ -471,6 +471,7 @@ static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, 
   DM_TRY(find_matrices(cached, p, like, taken));
   if (!*taken) return DM_OK;
   tell_ways(cached, p);
+  if (p->run->on_progress) p->run->on_progress(p->run->progress_context, 0, 1); /* may stop it */
   DM_TRY(dm_comm_agree(world, in_place_reach(p)));
   DM_TRY(scan_operands(cached, p, taken));
   if (!*taken) return in_place_instead(cached, p, taken);
@@ -479,7 +480,6 @@ static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, 
   p->outcome->verified = m->verify;
   memcpy(p->outcome->alpha, m->equation.alpha, sizeof m->equation.alpha);
   memcpy(p->outcome->beta, m->equation.beta, sizeof m->equation.beta);
-  if (p->run->on_progress) p->run->on_progress(p->run->progress_context, 0, 1);
   DM_TRY(dm_in_place_multiply(cached, p));
   DM_TRY(in_place_correlate(p));
   if (p->run->on_progress) p->run->on_progress(p->run->progress_context, 1, 1);

@@ -58,5 +58,8 @@ void dm_in_place_record(const dm_in_place *cached, const dm_in_place_outcome *ou
   dm_centering_record_text((const char *const[2]){outcome->centering[0], outcome->centering[1]},
                            record);
   const dm_verified checked = {p, outcome->alpha, outcome->beta, false, outcome->standard};
-  if (outcome->verified) dm_verdict_record(&outcome->verdict, &checked, NULL, record);
+  if (outcome->verified)
+    dm_verdict_record(&outcome->verdict, &checked, NULL, record);
+  else
+    dm_record_text(record, "verification.verdict", NULL, "UNVERIFIED");
 }

@@ -301,12 +301,16 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
                    factor);
   dm_run_record_launch(done->run, record);
   dm_phases_record(worst, done->mean, plan, done->seconds, record);
+  static const char unverified[] = "UNVERIFIED";
   const dm_equation *e = &done->multiply->equation;
   const dm_verified checked = {.problem = p,
                                .alpha = done->sums ? NULL : e->alpha,
                                .beta = done->sums ? NULL : e->beta,
                                .standard = e->standard};
-  if (verdict) dm_verdict_record(verdict, &checked, &done->run->log, record);
+  if (verdict)
+    dm_verdict_record(verdict, &checked, &done->run->log, record);
+  else
+    dm_record_text(record, "verification.verdict", NULL, "%s", unverified);
   if (done->repeated > 0.0)
     dm_record_real(record, "times.repeated_s", "before C was computed anew", DM_SHOWN_SECONDS,
                    done->repeated);
@@ -319,8 +323,7 @@ void dm_multiply_record(const dm_multiplied *done, dm_record *record) {
                     dm_problem_sizes(p, sizes), dm_dtype_name(p->work), done->run->ranks,
                     done->seconds, worst->multiply + worst->reduce,
                     dm_phases_flops(worst, plan) * 1e-12, verdict ? verdict->residual : 0.0,
-                    seed[0] ? " seed=" : "", seed,
-                    verdict ? dm_verdict_word(verdict) : "UNVERIFIED");
+                    seed[0] ? " seed=" : "", seed, verdict ? dm_verdict_word(verdict) : unverified);
 }
 
 void dm_multiply_record_done(const dm_run *run, const dm_multiply *m, const dm_problem *p,

@@ -278,12 +278,12 @@ void dm_reduced_say_tiles(reduced *r) {
   r->all = r->diagonal    ? (double)p->m * (double)dm_min(r->step, p->n)
            : r->symmetric ? (whole + (double)p->m * (double)r->step) / 2.0
                           : whole;
-  dm_log_line(&r->run->log, DM_LOG_NOTE,
+  dm_log_line(&r->run->log, DM_LOG_DETAIL,
               "C, %lld x %lld, is %s: %lld %s of up to %lld x %lld; kept: %s", (long long)p->m,
               (long long)p->n, r->stores_all ? "stored whole" : "not stored", (long long)tiles,
               tiles == 1 ? "tile" : "tiles", (long long)dm_min(r->step, p->m),
               (long long)dm_min(r->step, p->n), dm_reduced_text(r, text));
-  dm_log_line(&r->run->log, DM_LOG_NOTE,
+  dm_log_line(&r->run->log, DM_LOG_DETAIL,
               "needs per rank: %s for a tile, %s for what is kept so far",
               dm_format_bytes(r->tile_bytes, bytes[0]),
               dm_format_bytes(dm_reduced_kept_bytes(r), bytes[1]));

@@ -352,33 +352,57 @@ static void write_field(FILE *file, const char *text, bool first) {
   fputc('"', file);
 }
 
-static void write_values(const dm_record *record, FILE *file, bool names) {
+/* Whether E is in a CSV file, which has no lists. */
+static bool has_column(const record_entry *e) {
+  return e->value && !json_is_array(e->value) &&
+         strncmp(e->path, environment, strlen(environment)) != 0;
+}
+
+static void record_write_names(const dm_record *record, FILE *file) {
   bool first = true;
   for (int i = 0; i < record->count; i++) {
-    const record_entry *e = &record->entries[i];
-    if (!e->value || json_is_array(e->value) ||
-        strncmp(e->path, environment, strlen(environment)) == 0)
-      continue;
-    char *text = NULL;
-    if (!names && !json_is_string(e->value) && !json_is_null(e->value))
-      text = json_dumps(e->value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
-    const char *value = names ? e->path : text ? text : json_string_value(e->value);
-    write_field(file, value ? value : "", first);
+    if (!has_column(&record->entries[i])) continue;
+    write_field(file, record->entries[i].path, first);
     first = false;
-    free(text);
   }
   fputc('\n', file);
 }
 
-/* A header line, if asked for, and one line of values. */
-static dm_status as_csv(const dm_record *record, bool header, char **text) {
+static void write_value(const dm_record *record, const char *name, size_t length, FILE *file,
+                        bool first) {
+  const record_entry *e = NULL;
+  for (int i = 0; i < record->count && !e; i++) {
+    const record_entry *one = &record->entries[i];
+    if (strncmp(one->path, name, length) == 0 && !one->path[length] && has_column(one)) e = one;
+  }
+  char *text = NULL;
+  if (e && !json_is_string(e->value) && !json_is_null(e->value))
+    text = json_dumps(e->value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+  const char *value = text ? text : e ? json_string_value(e->value) : NULL;
+  write_field(file, value ? value : "", first);
+  free(text);
+}
+
+/* A line with the values of NAMES, the header line of the file. */
+static void write_values(const dm_record *record, const char *names, FILE *file) {
+  const char *at = names, *end;
+  for (; *at == '"' && (end = strchr(at + 1, '"')); at = end[1] == ',' ? end + 2 : end + 1)
+    write_value(record, at + 1, (size_t)(end - at - 1), file, at == names);
+  fputc('\n', file);
+}
+
+/* The line of NAMES, if that is NULL after a line of the record's own. */
+static dm_status as_csv(const dm_record *record, char **names, char **text) {
   size_t size = 0;
   *text = NULL;
   FILE *memory = record->failed ? NULL : open_memstream(text, &size);
   if (!memory) return dm_fail(DM_E_FIT, "no memory for the record");
-  if (header) write_values(record, memory, true);
-  write_values(record, memory, false);
-  if (fclose(memory) == 0) return DM_OK;
+  if (!*names) {
+    record_write_names(record, memory);
+    if (fflush(memory) == 0) *names = strdup(*text);
+  }
+  if (*names) write_values(record, *names, memory);
+  if (fclose(memory) == 0 && *names) return DM_OK;
   free(*text);
   return dm_fail(DM_E_FIT, "no memory for the record");
 }
@@ -458,6 +482,18 @@ dm_status dm_report_replaces(const char *path, const char *starts, const char *w
                  "it was not changed: name another file, or remove it");
 }
 
+/* Keeps the line of names of a CSV file that has one, for the next records have its columns. */
+static dm_status record_take_names(dm_report_file *r) {
+  static const char first[] = "\"schema\"";
+  size_t size = 0;
+  FILE *file = fopen(r->path, "re");
+  const bool got = file && getline(&r->first, &size, file) > 0;
+  if (file) fclose(file);
+  if (got && strncmp(r->first, first, strlen(first)) == 0) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "%s exists and has no line of the names of records", r->path),
+                 "it was not changed: name another file, or remove it");
+}
+
 /* Opens without waiting for the reader of a FIFO. */
 static dm_status record_open_file(dm_report_file *r) {
   struct stat info;
@@ -470,8 +506,8 @@ static dm_status record_open_file(dm_report_file *r) {
   if (fstat(r->file, &info) != 0 || fcntl(r->file, F_SETFL, flags & O_APPEND) != 0)
     return dm_fail(DM_E_IO, "%s: cannot be inspected: %m", r->path);
   if (!S_ISREG(info.st_mode)) r->document = false; /* cannot be rewritten */
-  if (r->csv && info.st_size > 0) r->records = 1;  /* has its header */
-  return dm_report_replaces(r->path, r->csv ? "\"" : "{[", "records");
+  DM_TRY(dm_report_replaces(r->path, r->csv ? "\"" : "{[", "records"));
+  return r->csv && info.st_size > 0 ? record_take_names(r) : DM_OK;
 }
 
 dm_status dm_report_open(const char *path, bool csv, dm_report_file *report) {
@@ -518,11 +554,13 @@ static dm_status write_document(dm_report_file *r, char *text) {
 
 dm_status dm_report_add(dm_report_file *r, const dm_record *record) {
   char *text;
-  DM_TRY(r->csv ? as_csv(record, r->records == 0, &text) : dm_record_json(record, &text));
+  DM_TRY(r->csv ? as_csv(record, &r->first, &text) : dm_record_json(record, &text));
   dm_status status = r->document ? write_document(r, text) : write_text(r, text);
-  free(r->first);
-  r->first = r->document && r->records == 0 ? text : NULL;
-  if (!r->first) free(text);
+  if (r->document) {
+    free(r->first);
+    r->first = r->records == 0 ? text : NULL;
+  }
+  if (!r->document || r->records > 0) free(text);
   r->records++;
   return status;
 }

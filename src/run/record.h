@@ -104,7 +104,7 @@ typedef struct dm_report_file {
   int file; /* -1: closed */
   bool csv, document, made;
   int records;
-  char *first; /* first record of a document, until there is a second one */
+  char *first; /* first record of a document, until there is a second one; names of a CSV file */
 } dm_report_file;
 
 /* "-" and "/dev/stdout" are standard output. */
@@ -118,7 +118,8 @@ dm_status dm_report_replaces(const char *path, const char *starts, const char *w
  * cannot be written; DM_E_USAGE: it contains something other than records. */
 dm_status dm_report_open(const char *path, bool csv, dm_report_file *report);
 
-/* Adds a record, after a header line if a CSV file is new or empty. DM_E_IO, DM_E_FIT. */
+/* Adds a record, after a line of names if a CSV file is new or empty; another has the columns that
+ * its first line names. DM_E_IO, DM_E_FIT. */
 dm_status dm_report_add(dm_report_file *report, const dm_record *record);
 
 /* Closes the file and removes it if it is new and got no record. May be called again. DM_E_IO. */

@@ -124,7 +124,7 @@ class Everyday(FolderCase):
 
     def test_17_what_a_matrix_in_a_file_lacks(self):
         x = damier.open("a.npy")
-        for name, words in (("mean", "means of columns"), ("sum", "numpy.ones"), ("std", "damier.cov"), ("values", "h5py read it"), ("rows", "no attribute 'rows'")):
+        for name, words in (("mean", "means of columns"), ("sum", "numpy.ones"), ("std", "damier.cov"), ("values", "compute() reads it"), ("rows", "no attribute 'rows'")):
             self.says(words, lambda name=name: getattr(x, name), AttributeError)
         self.assertFalse(hasattr(x, "__dask_graph__"))
 

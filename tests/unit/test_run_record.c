@@ -118,6 +118,38 @@ TEST(csv_is_valid) {
   dm_record_free(record);
 }
 
+/* A record with other entries has the columns of the first one. */
+TEST(csv_keeps_its_columns) {
+  static const char *const wanted[4][2] = {{"x.b", "x.c"}, {"b0", "c0"}, {"b1", "c1"}, {"", "c2"}};
+  char path[512], field[256];
+  size_t bytes;
+  path_in(path, *state, "columns.csv");
+  for (int line = 0; line < 3; line++) {
+    dm_record *record;
+    ok(dm_record_new("multiply", "x", &record));
+    if (line == 1) dm_record_text(record, "x.a", NULL, "more");
+    if (line != 2) dm_record_text(record, "x.b", NULL, "b%d", line);
+    dm_record_text(record, "x.c", NULL, "c%d", line);
+    add(record, path, true, 1);
+    dm_record_free(record);
+  }
+  char *text = contents_of(path, &bytes);
+  for (int which = 0; which < 2; which++) {
+    const char *at = text;
+    for (int line = 0; line < 4; line++) {
+      assert_int_equal(csv_fields(&at, field, 6 + which), 8);
+      assert_string_equal(field, wanted[line][which]);
+    }
+    assert_int_equal(*at, '\0');
+  }
+  free(text);
+  FILE *file = fopen(path, "w");
+  fputs("\"time\",\"of others\"\n1,2\n", file);
+  fclose(file);
+  dm_report_file report;
+  fails(dm_report_open(path, true, &report), DM_E_USAGE, "no line of the names");
+}
+
 /* The file contains only one run: a record, or an array of records; earlier contents are replaced.
  */
 TEST(documents_are_made_anew) {

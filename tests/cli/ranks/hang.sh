@@ -1,6 +1,6 @@
 # A stopped rank is named, with exit 8; a job that is suspended as a whole and continues is not.
 start() {
-  mpirun -n 3 damier bench multiply --size 256 --grid 3x1x1 --repetitions 1000000 --hang-timeout 2s >out 2>errors &
+  mpirun -n 3 damier bench multiply --size 256 --grid 3x1x1 --repetitions 1000000 --hang-timeout 2s -v >out 2>errors &
   launcher=$!
   until grep -qs 'needs per rank' errors || ! kill -0 $launcher; do sleep 0.1; done # before, MPI itself may be waited for
   sleep 3 # and before they measure, that they start
