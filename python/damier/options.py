@@ -157,7 +157,7 @@ class MultiplyOptions(ProductOptions, total=False):
     scale_b: Any | None
     """the same for B."""
     metric: str | None
-    """C has the cosine of each two lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
+    """C has the cosine of each pair of lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
     divide: Literal["1", "n", "n-1"] | None
     """divide the product by its number of terms, or by one less."""
     row_axes_b: SupportsIndex | None
@@ -180,7 +180,7 @@ class GramOptions(ProductOptions, total=False):
     scale: bool | None
     """divide these columns, or rows, by their standard deviation."""
     metric: str | None
-    """C has the cosine of each two lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
+    """C has the cosine of each pair of lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
     grm: bool | None
     """of genotypes (G.bed): the genomic relationship of samples, standardised by allele frequency; each pair is divided by the variants known in both, or with missing mean by all; C_counts.h5 has these counts."""
     nonfounders: bool | None
@@ -223,7 +223,7 @@ class SvdOptions(TypedDict, total=False):
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     method: Literal["auto", "gram", "passes"] | None
-    """eigenvectors of all products of the short side's lines, proved by a pass over X; or random vectors and passes; auto: what is predicted to be faster."""
+    """gram: eigenvectors of X^H X or X X^H, confirmed by a pass over X, passes: random vectors that passes over X improve; auto: what is predicted to be faster."""
     tolerance: SupportsFloat | None
     """largest residual of a component, as a part of the largest singular value."""
     passes: SupportsIndex | None
@@ -329,7 +329,7 @@ class VerifyOptions(TypedDict, total=False):
     scale_b: Any | None
     """the same for B."""
     metric: str | None
-    """C has the cosine of each two lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
+    """C has the cosine of each pair of lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
     grm: bool | None
     """of genotypes (G.bed): the genomic relationship of samples, standardised by allele frequency; each pair is divided by the variants known in both, or with missing mean by all; C_counts.h5 has these counts."""
     nonfounders: bool | None
@@ -463,7 +463,7 @@ class PlanOptions(TypedDict, total=False):
     size: SupportsIndex | None
     """all dimensions that are not given."""
     method: Literal["auto", "gram", "passes"] | None
-    """eigenvectors of all products of the short side's lines, proved by a pass over X; or random vectors and passes; auto: what is predicted to be faster."""
+    """gram: eigenvectors of X^H X or X X^H, confirmed by a pass over X, passes: random vectors that passes over X improve; auto: what is predicted to be faster."""
     tolerance: SupportsFloat | None
     """largest residual of a component, as a part of the largest singular value."""
     passes: SupportsIndex | None
@@ -483,7 +483,7 @@ class PlanOptions(TypedDict, total=False):
     scale_b: Any | None
     """the same for B."""
     metric: str | None
-    """C has the cosine of each two lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
+    """C has the cosine of each pair of lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
     weights: Any | None
     """weights of the terms of every sum, one for each: C = alpha op(A) diag(w) op(B); means and deviations are weighted, too."""
     weights_are: Literal["reliability", "frequency"] | None
@@ -632,7 +632,7 @@ class ContextOptions(TypedDict, total=False):
     shuffle: bool | None
     """apply HDF5's shuffle filter before compression."""
     method: Literal["auto", "gram", "passes"] | None
-    """eigenvectors of all products of the short side's lines, proved by a pass over X; or random vectors and passes; auto: what is predicted to be faster."""
+    """gram: eigenvectors of X^H X or X X^H, confirmed by a pass over X, passes: random vectors that passes over X improve; auto: what is predicted to be faster."""
     tolerance: SupportsFloat | None
     """largest residual of a component, as a part of the largest singular value."""
     passes: SupportsIndex | None
@@ -658,7 +658,7 @@ class ContextOptions(TypedDict, total=False):
     scale_b: Any | None
     """the same for B."""
     metric: str | None
-    """C has the cosine of each two lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
+    """C has the cosine of each pair of lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless type_c says otherwise."""
     grm: bool | None
     """of genotypes (G.bed): the genomic relationship of samples, standardised by allele frequency; each pair is divided by the variants known in both, or with missing mean by all; C_counts.h5 has these counts."""
     nonfounders: bool | None

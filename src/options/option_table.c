@@ -181,7 +181,7 @@ const dm_option dm_options[] = {
     {"rank", 0, "K", OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
      "number of components", OF_PRODUCT(dm_value_set_count, rank, .least = 1), .python = NO_KEYWORD, .flags_only = true, .usual = OPTION_FACTORS},
     {"method", 0, NULL, OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
-     "eigenvectors of all products of the short side's lines, proved by a pass over X; or random vectors and passes; auto: what is predicted to be faster", OF_PRODUCT(dm_value_set_choice, method, .initial = "auto", .choices = methods), .flags_only = true, .usual = OPTION_FACTORS},
+     "gram: eigenvectors of X^H X or X X^H, confirmed by a pass over X, passes: random vectors that passes over X improve; auto: what is predicted to be faster", OF_PRODUCT(dm_value_set_choice, method, .initial = "auto", .choices = methods), .flags_only = true, .usual = OPTION_FACTORS},
     {"tolerance", 0, "X", OPTION_FACTORS | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
      "largest residual of a component, as a part of the largest singular value", OF_PRODUCT(dm_value_set_real, tolerance, .initial = "1e-5"), .flags_only = true, .usual = OPTION_FACTORS},
     {"passes", 0, "N", OPTION_FACTORS | PLAN, DM_GROUP_EQUATION, NULL,
@@ -220,7 +220,7 @@ const dm_option dm_options[] = {
     {"scale-b", 0, NULL, TIMES | VERIFY, DM_GROUP_EQUATION, NULL,
      "the same for B", OF_PRODUCT(dm_value_set_lines, scale[1], .initial = "none", .choices = value_lines), .python = "Any", .usual = 0},
     {"metric", 0, NULL, TIMES | DM_VERB_GRAM | PLAN | VERIFY, DM_GROUP_EQUATION, NULL,
-     "C has the cosine of each two lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or "
+     "C has the cosine of each pair of lines, their product divided by their lengths; or the euclidean distance, its square (sqeuclidean), or "
      "exp(-GAMMA d^2) (rbf:GAMMA), in f64 unless --type-c says otherwise", OF_PRODUCT(dm_value_set_metric, metric, .initial = "none", .choices = metrics), .python = "str", .flags_only = true},
     {"grm", 0, NULL, DM_VERB_GRAM | VERIFY, DM_GROUP_EQUATION, NULL,
      "of genotypes (G.bed): the genomic relationship of samples, standardised by allele frequency; each pair is divided by the variants known in both, or with --missing mean by all; C_counts.h5 has these counts", OF_PRODUCT(dm_value_set_flag, grm), .flags_only = true, .usual = DM_VERB_GRAM},

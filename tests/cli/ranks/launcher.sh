@@ -1,6 +1,6 @@
 # A process whose launcher is killed ends with 9; one whose shell ends continues.
 cat >work <<'END'
-damier bench multiply --size 128 --repetitions 1000000 >/dev/null 2>"$1.errors" &
+damier bench multiply --size 128 --repetitions 1000000 -v >/dev/null 2>"$1.errors" &
 echo $! >"$1.pid"
 wait $!
 echo "$1: exit $?" >"$1.code"
