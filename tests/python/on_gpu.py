@@ -504,7 +504,7 @@ class OnGpu(unittest.TestCase):
                     context.matmul(*there, **({"c": apart} if other else {}))
                     if "compute" not in way:
                         self.assertNotIn("in place", context.record["plan"]["recipe"])
-                    self.assertEqual(context.record.get("verification", {}).get("verdict"), "PASS" if way.get("verify", True) else None)
+                    self.assertEqual(context.record.verification.verdict, "PASS" if way.get("verify", True) else "UNVERIFIED")
                     wanted = alpha * (turned[0] @ turned[1]) + beta * old.astype(turned[0].dtype)
                     np.testing.assert_array_equal(self.get(there[2]), wanted.astype(old.dtype))
                 for given in (*there, *([apart] if other else [])):
