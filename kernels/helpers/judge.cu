@@ -16,7 +16,7 @@ __device__ __forceinline__ T total(const void *values, int64_t i, int64_t count,
   const T *of = static_cast<const T *>(values) + i;
   const int64_t first = threadIdx.x % OF;
   T sum = first < parts ? of[first * count] : T();
-#pragma unroll 8
+#pragma unroll(OF == 1 ? 4 : 8)
   for (int64_t p = first + OF; p < parts; p += OF) sum += of[p * count];
 #pragma unroll
   for (int distance = OF / 2; distance > 0; distance /= 2)
@@ -84,29 +84,35 @@ template <int OF> __global__ void __launch_bounds__(JUDGES) take_t(dm_judge_work
   if (threadIdx.x == 0) atomicAdd(&k.columns->spread, square);
 }
 
-template <int OF>
-__device__ void load(double (&to)[2], const dm_judge_work &k, const dm_part_sums &s, int64_t row) {
-  to[0] = total<OF, double>(s.sums, row * k.width, k.rows * k.width, s.parts);
-  to[1] = k.width == 1 ? 0.0 : total<OF, double>(s.sums, row * 2 + 1, k.rows * 2, s.parts);
+/* What rows hold. Code for one of them is a third of that for all. */
+enum Kind { REAL, COMPLEX, EXACT };
+
+template <int OF, Kind KIND>
+__device__ __forceinline__ void load(double (&to)[2], const dm_judge_work &k, const dm_part_sums &s,
+                                     int64_t row) {
+  constexpr int WIDTH = KIND == COMPLEX ? 2 : 1;
+  to[0] = total<OF, double>(s.sums, row * WIDTH, k.rows * WIDTH, s.parts);
+  if (WIDTH == 2) to[1] = total<OF, double>(s.sums, row * 2 + 1, k.rows * 2, s.parts);
 }
 
-template <int OF>
-__device__ dm_rows_found compare(const dm_judge_work &k, int64_t i,
-                                 const dm_columns_found &columns) {
+template <int OF, Kind KIND>
+__device__ __forceinline__ dm_rows_found compare(const dm_judge_work &k, int64_t i,
+                                                 const RowLimits &limits) {
   dm_row_sums s = {};
-  load<OF>(s.y, k, k.a, i);
-  load<OF>(s.z, k, k.c, i);
+  load<OF, KIND>(s.y, k, k.a, i);
+  load<OF, KIND>(s.z, k, k.c, i);
   if (k.turns_y) s.y[1] = -s.y[1];
   s.a_squares = total<OF, double>(k.a.squares, i, k.rows, k.a.parts);
   s.z_squares = total<OF, double>(k.c.squares, i, k.rows, k.c.parts);
   if (k.factors.reads_c) {
-    load<OF>(s.z0, k, k.old, i);
+    load<OF, KIND>(s.z0, k, k.old, i);
     s.z0_squares = total<OF, double>(k.old.squares, i, k.rows, k.old.parts);
   }
-  return found_in_row(&k.factors, s, i, columns);
+  return found_in_row<KIND == REAL>(&k.factors, s, i, limits);
 }
 
-template <int OF> __device__ dm_rows_found compare_exactly(const dm_judge_work &k, int64_t i) {
+template <int OF>
+__device__ __forceinline__ dm_rows_found compare_exactly(const dm_judge_work &k, int64_t i) {
   const uint64_t y = total<OF, uint64_t>(k.a.sums, i, k.rows, k.a.parts);
   const uint64_t z = total<OF, uint64_t>(k.c.sums, i, k.rows, k.c.parts);
   uint64_t expected = (uint64_t)(int64_t)k.factors.alpha[0] * y;
@@ -116,18 +122,28 @@ template <int OF> __device__ dm_rows_found compare_exactly(const dm_judge_work &
   return found_exactly(z, expected, i);
 }
 
-template <int OF>
-__global__ void __launch_bounds__(JUDGES) judge(dm_judge_work k, int64_t column_parts) {
+template <int OF, Kind KIND>
+__global__ void __launch_bounds__(JUDGES, KIND == COMPLEX ? 2 : 4)
+    judge(dm_judge_work k, int64_t column_parts) {
   const dm_columns_found columns =
       join_blocks(k.columns, column_parts, dm_columns_found{}, dm_columns_join);
+  const RowLimits limits = limits_of(k.factors, columns);
+  if (blockIdx.x == 0 && threadIdx.x == 0) k.judged->columns = columns;
   dm_rows_found found = nothing_found();
   for (int64_t i = first_number<OF>(); i < k.rows; i += next_number<OF>()) {
-    dm_rows_found one = k.exact ? compare_exactly<OF>(k, i) : compare<OF>(k, i, columns);
+    dm_rows_found one;
+    if constexpr (KIND == EXACT)
+      one = compare_exactly<OF>(k, i);
+    else
+      one = compare<OF, KIND>(k, i, limits);
     one.squares = total<OF, double>(k.c.norms, i, k.rows, k.c.parts);
     if (is_first_lane<OF>()) dm_rows_join(&found, &one);
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) k.judged->columns = columns;
   tell(k, nullptr, join_threads(found, dm_rows_join));
+}
+
+template <int OF> auto judge_of(const dm_judge_work *work) {
+  return work->exact ? judge<OF, EXACT> : work->width == 2 ? judge<OF, COMPLEX> : judge<OF, REAL>;
 }
 
 int64_t lanes_for(int64_t parts) {
@@ -165,7 +181,7 @@ cudaError_t dm_kernels_judge(const dm_judge_work *work) {
   const int64_t columns = blocks_of_numbers(work->cols, lanes_for(work->columns_of_b.parts));
   const int64_t parts = work->a.parts > work->c.parts ? work->a.parts : work->c.parts;
   return launch(
-      work, parts, work->rows, [](auto lanes) { return judge<lanes()>; }, columns);
+      work, parts, work->rows, [&](auto lanes) { return judge_of<lanes()>(work); }, columns);
 }
 
 int64_t dm_kernels_judge_parts(int64_t count) {

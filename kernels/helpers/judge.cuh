@@ -54,15 +54,25 @@ static __device__ dm_rows_found nothing_found() {
   return {0.0, 0.0, 0.0, -1, 0, 0, {}};
 }
 
+/* What columns mean for all rows, as dm_row_compare takes it. */
+struct RowLimits {
+  double subnormal, limit;
+};
+
+static __device__ __forceinline__ RowLimits limits_of(const dm_row_factors &factors,
+                                                      const dm_columns_found &columns) {
+  return {factors.unit * sqrt(columns.squares), factors.largest / columns.column};
+}
+
 /* Row I of C, from its sums. */
-static __device__ dm_rows_found found_in_row(const dm_row_factors *factors, const dm_row_sums &sums,
-                                             int64_t i, const dm_columns_found &columns) {
-  const double subnormal = factors->unit * sqrt(columns.squares);
-  const dm_row_found row =
-      dm_row_compare(factors, &sums, subnormal, factors->largest / columns.column);
+template <bool REAL>
+static __device__ __forceinline__ dm_rows_found found_in_row(const dm_row_factors *factors,
+                                                             const dm_row_sums &sums, int64_t i,
+                                                             const RowLimits &limits) {
+  const dm_row_found row = dm_row_compare(factors, &sums, limits.subnormal, limits.limit, REAL);
   dm_rows_found found = {row.ratio,   row.relative, 0.0, row.checked && row.ratio > 0.0 ? i : -1,
                          row.checked, row.strained, {}};
-  dm_row_bias_add(&found.bias, factors, &sums);
+  dm_row_bias_add(&found.bias, factors, &sums, REAL);
   return found;
 }
 
@@ -87,11 +97,11 @@ static __device__ __forceinline__ Found found_of_lane(const Found &v, int distan
   return other;
 }
 
-/* What all lanes of the warp found, in each of them; JOIN adds one to another. */
-template <class Found, class Join>
+/* What all of COUNT lanes found, in each of them; JOIN adds one to another. */
+template <int COUNT = 32, class Found, class Join>
 static __device__ __forceinline__ Found join_lanes(Found found, Join join) {
 #pragma unroll 1
-  for (int distance = 16; distance > 0; distance /= 2) {
+  for (int distance = COUNT / 2; distance > 0; distance /= 2) {
     const Found more = found_of_lane(found, distance);
     join(&found, &more);
   }
@@ -108,10 +118,7 @@ static __device__ __noinline__ Found join_threads(Found found, Join join) {
   __syncthreads(); /* after an earlier use */
   if (threadIdx.x % LANES == 0) of_warps[threadIdx.x / LANES] = found;
   __syncthreads();
-  Found all = of_warps[0];
-#pragma unroll 1
-  for (int w = 1; w < WARPS; w++) join(&all, &of_warps[w]);
-  return all;
+  return join_lanes<WARPS>(of_warps[threadIdx.x % WARPS], join);
 }
 
 /* After all threads of a block have written what it found: whether it is the last block to do so,
@@ -133,6 +140,7 @@ static __device__ __forceinline__ bool is_last_block(unsigned *turn) {
 template <class Found, class Join>
 static __device__ __forceinline__ Found join_blocks(const Found *blocks, int64_t count,
                                                     const Found &nothing, Join join) {
+  if (count == 1) return blocks[0];
   Found own = nothing;
   for (int64_t i = threadIdx.x; i < count; i += JUDGES) join(&own, &blocks[i]);
   return join_threads(own, join);
@@ -141,6 +149,11 @@ static __device__ __forceinline__ Found join_blocks(const Found *blocks, int64_t
 /* A block's findings: the last block to come writes those of all to K.judged. */
 static __device__ __forceinline__ void tell(const dm_judge_work &k, const dm_columns_found *columns,
                                             const dm_rows_found &rows) {
+  if (gridDim.x == 1) {
+    if (threadIdx.x == 0) k.judged->rows = rows;
+    if (threadIdx.x == 0 && columns) k.judged->columns = *columns;
+    return;
+  }
   if (threadIdx.x == 0) k.found[blockIdx.x] = rows;
   if (threadIdx.x == 0 && columns) k.columns[blockIdx.x] = *columns;
   if (!is_last_block(k.turn)) return;

@@ -2,6 +2,8 @@
  * warp reads A, B and C of an entry, or, if there are few entries, all warps of a block do: eight
  * rows at once, whose sums the lanes share.  By probes and scans, which serve large matrices, an
  * entry of 64 x 64 costs eight launches. */
+#include <type_traits>
+
 #include "kernels/helpers/judge.cuh"
 
 namespace {
@@ -248,16 +250,16 @@ template <class Wide> struct Compared { RowSums<Wide> y, z; };
 /* Row I of all entries. */
 template <class Wide>
 __device__ dm_rows_found compare(const dm_judge_work &k, const Compared<Wide> &row, int64_t i,
-                                 const dm_columns_found &columns) {
+                                 const RowLimits &limits) {
   dm_row_sums s = {};
   put(s.y, turned(row.y.sum, k.turns_y));
   put(s.z, row.z.sum);
   s.a_squares = row.y.square;
   s.z_squares = row.z.square;
-  return found_in_row(&k.factors, s, i, columns);
+  return found_in_row<std::is_same<Wide, double>::value>(&k.factors, s, i, limits);
 }
 __device__ dm_rows_found compare(const dm_judge_work &k, const Compared<int64_t> &row, int64_t i,
-                                 const dm_columns_found &) {
+                                 const RowLimits &) {
   const uint64_t alpha = (uint64_t)(int64_t)k.factors.alpha[0];
   return found_exactly((uint64_t)row.z.sum, alpha * (uint64_t)row.y.sum, i);
 }
@@ -266,8 +268,7 @@ __device__ dm_rows_found compare(const dm_judge_work &k, const Compared<int64_t>
 template <class Wide, int WARPS, class In, class Out>
 __device__ void judge_rows(const dm_judge_work &k, const Part<In> &a, const Part<Out> &c,
                            int64_t first_row, const Room<Wide, WARPS> &room,
-                           const dm_columns_found &columns, Compared<Wide> *of,
-                           dm_rows_found *found) {
+                           const RowLimits &limits, Compared<Wide> *of, dm_rows_found *found) {
   const int lane = threadIdx.x % LANES;
   for (int rows = warp_of_entry<WARPS>() * LANES; rows < a.rows; rows += WARPS * LANES) {
     for (int first = rows; first < rows + LANES && first < a.rows; first += ROWS) {
@@ -277,7 +278,7 @@ __device__ void judge_rows(const dm_judge_work &k, const Part<In> &a, const Part
     }
     __syncwarp();
     if (rows + lane < a.rows) {
-      const dm_rows_found one = compare(k, of[lane], first_row + rows + lane, columns);
+      const dm_rows_found one = compare(k, of[lane], first_row + rows + lane, limits);
       dm_rows_join(found, &one);
     }
     __syncwarp();
@@ -299,7 +300,7 @@ __global__ void __launch_bounds__(JUDGES, 2)
         prepare_entry<Wide, WARPS>(k, part_of<In>(b, e, entries), &rooms[place]);
     if (threadIdx.x % (WARPS * LANES) == 0) dm_columns_join(&columns, &found);
     judge_rows<Wide, WARPS>(k, of_a, part_of<Out>(c, e, entries), e * of_a.rows, rooms[place],
-                            found, compared[warp], &rows);
+                            limits_of(k.factors, found), compared[warp], &rows);
     wait_for_warps<WARPS>(); /* before the next entry's vectors */
   }
   columns = join_threads(columns, dm_columns_join);

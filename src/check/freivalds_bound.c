@@ -158,13 +158,13 @@ static bool compare_row(const comparing *c, int64_t first, int64_t row, found_tu
   dm_verdict *verdict = &found_so_far->verdict;
   const dm_freivalds *check = c->check;
   const dm_row_sums sums = dm_freivalds_sums_of(check, c->rows, first + row);
-  dm_row_bias_add(&verdict->bias, &c->u->factors, &sums);
+  dm_row_bias_add(&verdict->bias, &c->u->factors, &sums, false);
   dm_freivalds_count(&found_so_far->sizes, &c->u->factors, &sums, row, (row & c->uncounted) == 0);
   if (is_ordinary(c, &sums, verdict)) return true;
   const int64_t exponent = check->row_exponents ? -check->row_exponents[row] : 0;
   const dm_row_found found =
       dm_row_compare(&c->u->factors, &sums, (double)freivalds_scaled(c->u->subnormal, exponent),
-                     (double)freivalds_scaled(c->u->limit, exponent));
+                     (double)freivalds_scaled(c->u->limit, exponent), false);
   verdict->strained |= found.strained;
   if (!found.checked) return false;
   if (found.relative > verdict->relative) verdict->relative = found.relative;

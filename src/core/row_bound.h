@@ -49,26 +49,45 @@ static inline DM_HOST_DEVICE double dm_row_modulus(const double z[2]) {
   return z[1] == 0.0 ? fabs(z[0]) : hypot(z[0], z[1]);
 }
 
+/* What follows takes REAL as a constant: true leaves out what complex numbers need, which is most
+ * of the code, and a GPU waits for code that runs once. */
+
+static inline DM_HOST_DEVICE double dm_row_size(const double z[2], bool real) {
+  return real ? fabs(z[0]) : dm_row_modulus(z);
+}
+
 static inline DM_HOST_DEVICE void dm_row_add(double sum[2], const double a[2], const double b[2],
                                              double sign) {
   sum[0] += sign * (a[0] * b[0] - a[1] * b[1]);
   sum[1] += sign * (a[0] * b[1] + a[1] * b[0]);
 }
 
-/* |z - alpha y - beta z0|. */
-static inline DM_HOST_DEVICE double dm_row_residual(const dm_row_factors *f, const dm_row_sums *s) {
-  double r[2] = {s->z[0], s->z[1]};
+/* R = z - alpha y - beta z0. */
+static inline DM_HOST_DEVICE void dm_row_difference(const dm_row_factors *f, const dm_row_sums *s,
+                                                    bool real, double r[2]) {
+  r[0] = s->z[0], r[1] = real ? 0.0 : s->z[1];
+  if (real) {
+    r[0] -= f->alpha[0] * s->y[0];
+    if (f->reads_c) r[0] -= f->beta[0] * s->z0[0];
+    return;
+  }
   dm_row_add(r, f->alpha, s->y, -1.0);
   if (f->reads_c) dm_row_add(r, f->beta, s->z0, -1.0);
+}
+
+static inline DM_HOST_DEVICE double dm_row_residual(const dm_row_factors *f, const dm_row_sums *s) {
+  double r[2];
+  dm_row_difference(f, s, false, r);
   return dm_row_modulus(r);
 }
 
 /* Whether sums of squares overflowed or lost accuracy to underflow. Rows of zeros lose nothing. */
-static inline DM_HOST_DEVICE bool dm_row_is_strained(const dm_row_sums *s, double scale) {
-  const double y = dm_row_modulus(s->y);
+static inline DM_HOST_DEVICE bool dm_row_is_strained(const dm_row_sums *s, double scale,
+                                                     bool real) {
+  const double y = dm_row_size(s->y, real);
   if (!isfinite(scale)) return true;
   if (s->a_squares < DM_LEAST_SQUARES && y > 0.0) return true;
-  return scale < 1e-130 && y + dm_row_modulus(s->z) + dm_row_modulus(s->z0) > 0.0;
+  return scale < 1e-130 && y + dm_row_size(s->z, real) + dm_row_size(s->z0, real) > 0.0;
 }
 
 /* The bound of a row's residual: PRODUCTS and SCALE bound |alpha A (B w)| and |C w|, SPREAD, at
@@ -85,22 +104,25 @@ static inline DM_HOST_DEVICE double dm_row_bound(const dm_row_factors *f, double
  * C may overflow. */
 static inline DM_HOST_DEVICE dm_row_found dm_row_compare(const dm_row_factors *f,
                                                          const dm_row_sums *s, double subnormal,
-                                                         double limit) {
+                                                         double limit, bool real) {
   dm_row_found found = {0.0, 0.0, false, false};
-  const double products = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares);
+  double r[2];
+  const double products = dm_row_size(f->alpha, real) * f->depth * sqrt(s->a_squares);
   /* An upper bound of |C(i,:) w|: the product's part plus |beta| ||C0(i,:) w||. */
   const double scale =
-      products + dm_row_modulus(f->beta) * (f->reads_c ? sqrt(s->z0_squares) : 0.0);
+      f->reads_c ? products + dm_row_size(f->beta, real) * sqrt(s->z0_squares) : products;
   const double of_c = sqrt(s->z_squares), spread = of_c < scale ? of_c : scale; /* NaN: SCALE */
-  const double residual = dm_row_residual(f, s);
-  found.strained = dm_row_is_strained(s, scale);
+  dm_row_difference(f, s, real, r);
+  const double residual = dm_row_size(r, real);
+  found.strained = dm_row_is_strained(s, scale, real);
   if (!isfinite(scale) || (!isfinite(residual) && !(scale < limit))) return found;
   const double bound = dm_row_bound(f, products, scale, spread, subnormal);
   found.ratio = residual == 0.0 ? 0.0 : residual / bound;
   if (!isfinite(found.ratio)) found.ratio = (double)INFINITY; /* NaN in C without a cause */
   /* A strained row's bound is meaningless, unless the row must be zero or was scaled. */
-  const bool bounded = !found.strained || f->scaled ||
-                       dm_row_modulus(s->y) + (f->reads_c ? dm_row_modulus(s->z0) : 0.0) == 0.0;
+  const bool bounded =
+      !found.strained || f->scaled ||
+      dm_row_size(s->y, real) + (f->reads_c ? dm_row_size(s->z0, real) : 0.0) == 0.0;
   if (found.ratio > 1.0 && isfinite(residual) && !bounded) {
     found.ratio = 0.0;
     return found;
@@ -133,15 +155,14 @@ static inline DM_HOST_DEVICE void dm_row_bias_join(dm_row_bias *sum, const dm_ro
 }
 
 static inline DM_HOST_DEVICE void dm_row_bias_add(dm_row_bias *sum, const dm_row_factors *f,
-                                                  const dm_row_sums *s) {
+                                                  const dm_row_sums *s, bool real) {
   if (!(s->z_squares > DM_LEAST_SQUARES && s->z_squares < 1.0 / DM_LEAST_SQUARES)) return;
   const double by = 1.0 / s->z_squares;
-  double r[2] = {s->z[0], s->z[1]};
-  dm_row_add(r, f->alpha, s->y, -1.0);
-  if (f->reads_c) dm_row_add(r, f->beta, s->z0, -1.0);
-  const double cross = (r[0] * s->z[0] + r[1] * s->z[1]) * by;
-  const double power = (s->z[0] * s->z[0] + s->z[1] * s->z[1]) * by;
-  const double products = dm_row_modulus(f->alpha) * f->depth * sqrt(s->a_squares * by);
+  double r[2];
+  dm_row_difference(f, s, real, r);
+  const double cross = (r[0] * s->z[0] + (real ? 0.0 : r[1] * s->z[1])) * by;
+  const double power = (s->z[0] * s->z[0] + (real ? 0.0 : s->z[1] * s->z[1])) * by;
+  const double products = dm_row_size(f->alpha, real) * f->depth * sqrt(s->a_squares * by);
   const dm_row_bias one = {cross, power, cross * cross, f->accumulate * products, 1.0};
   if (isfinite(one.noise) && isfinite(one.power) && isfinite(one.allowed))
     dm_row_bias_join(sum, &one);

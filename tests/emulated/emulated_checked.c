@@ -155,13 +155,13 @@ static dm_rows_found compare(const checking *c, int64_t i) {
   }
   if (c->product->whole.conjugate_a) s.y[1] = -s.y[1];
   const dm_row_found row =
-      dm_row_compare(f, &s, f->unit * sqrt(columns->squares), f->largest / columns->column);
+      dm_row_compare(f, &s, f->unit * sqrt(columns->squares), f->largest / columns->column, false);
   dm_rows_found found = {.residual = row.ratio,
                          .relative = row.relative,
                          .worst = row.checked && row.ratio > 0.0 ? i : -1,
                          .checked = row.checked,
                          .strained = row.strained};
-  dm_row_bias_add(&found.bias, f, &s);
+  dm_row_bias_add(&found.bias, f, &s, false);
   return found;
 }
 
