@@ -99,10 +99,11 @@ static dm_status multiply_again(doubts *d) {
   return dm_comm_sum_f64(d->run->world, d->b_squares, d->p->n);
 }
 
-/* The square of what rounding may do to sum I: on GPUs more, as in check/freivalds_bound.c. EXACT:
- * no sum of its row was rounded. */
+/* The square of what rounding may do to sum I: on GPUs more, as in check/freivalds_bound.c, there
+ * in the longest piece of k. EXACT: no sum of its row was rounded. */
 static double allowed(const doubts *d, int64_t i, bool exact) {
-  const double more = d->v->from_gpu ? 1.0 + sqrt((double)d->p->k) / 16.0 : 1.0;
+  const int64_t piece = d->p->compute.piece, depth = piece > 0 ? dm_min(piece, d->p->k) : d->p->k;
+  const double more = d->v->from_gpu ? 1.0 + sqrt((double)depth) / 16.0 : 1.0;
   const double *const at = d->sums.vectors + i, u = more * d->p->compute.roundoff;
   const int64_t of = d->sums.room;
   if (dm_min(d->p->m, d->p->n) < FEW_LINES) {
