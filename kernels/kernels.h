@@ -121,6 +121,11 @@ cudaError_t dm_kernels_copy_runs(const dm_runs_copy *work);
  * TO as by dm_copy.  (helpers/convert.cu) */
 cudaError_t dm_kernels_convert(dm_view to, dm_view from, cudaStream_t stream);
 
+/* Copies FROM, by rows, to rows of COLS elements whose last ones are 0, and which begin at
+ * multiples of the stride: of 128 bytes.  COLS is at most the stride.  (helpers/repack.cu) */
+cudaError_t dm_kernels_pad(dm_view from, int64_t cols, void *to, cudaStream_t stream);
+int64_t dm_kernels_padded_stride(dm_view from); /* elements */
+
 /* TO, of twice the rows, = the complex FROM expanded: as real matrices of twice the columns, parts
  * of A times TO are the parts of A FROM.  Both have col_stride 1.  (helpers/expand.cu) */
 cudaError_t dm_kernels_expand(dm_view to, dm_view from, cudaStream_t stream);

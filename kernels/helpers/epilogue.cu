@@ -17,6 +17,9 @@ __device__ __forceinline__ double widened(float v) {
 __device__ __forceinline__ double widened(double v) {
   return v;
 }
+__device__ __forceinline__ double widened(int32_t v) { /* exact */
+  return v;
+}
 __device__ __forceinline__ double widened(__half v) {
   return __half2float(v);
 }
@@ -26,6 +29,8 @@ __device__ __forceinline__ double widened(__nv_bfloat16 v) {
 template <class Part> __device__ __forceinline__ Complex128 widened(Complex<Part> v) {
   return {v.re, v.im};
 }
+
+template <class Sum> using Widened = decltype(widened(Sum()));
 
 __device__ __forceinline__ double unfused_sum(double a, double b) {
   return __dadd_rn(a, b);
@@ -78,9 +83,8 @@ template <class T> Strided<T> strided_of(dm_view v) {
 template <class T, class Sum>
 __global__ void __launch_bounds__(COLS *ROWS)
     epilogue(Strided<T> c, Strided<const T> old, Matrix<const Sum> sums, int64_t count,
-             int64_t step, bool lower, Scalar<typename WideOf<Sum>::Type> alpha,
-             Scalar<typename WideOf<Sum>::Type> beta) {
-  typedef typename WideOf<Sum>::Type Wide;
+             int64_t step, bool lower, Scalar<Widened<Sum>> alpha, Scalar<Widened<Sum>> beta) {
+  typedef Widened<Sum> Wide;
   for (int64_t col = (int64_t)blockIdx.x * COLS + threadIdx.x; col < sums.cols;
        col += (int64_t)gridDim.x * COLS)
     for (int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y; row < sums.rows;
@@ -97,7 +101,7 @@ __global__ void __launch_bounds__(COLS *ROWS)
 }
 
 template <class T, class Sum> cudaError_t launch(const dm_epilogue *p) {
-  typedef typename WideOf<Sum>::Type Wide;
+  typedef Widened<Sum> Wide;
   const dim3 grid(blocks_for(divide_up(p->sums.cols, COLS)),
                   blocks_for(divide_up(p->sums.rows, ROWS), 65535));
   epilogue<T, Sum><<<grid, dim3(COLS, ROWS), 0, p->stream>>>(
@@ -124,6 +128,8 @@ cudaError_t dm_kernels_epilogue(const dm_epilogue *p) {
     return launch_real<float>(p);
   case DM_F64:
     return launch_real<double>(p);
+  case DM_I32: /* as they are */
+    return launch<int32_t, int32_t>(p);
   case DM_C64:
     return launch_complex<Complex64>(p);
   case DM_C128:

@@ -8,6 +8,7 @@
  *
  * Rows are read in aligned words of 4 bytes, wherever they begin: each lane combines its word with
  * the one of the next lane. */
+#include "kernels/helpers/number.cuh"
 #include "kernels/kernels.h"
 #include "kernels/ladder/async_copy.cuh"
 #include "kernels/ladder/hopper.cuh"
@@ -262,6 +263,21 @@ cudaError_t dm_prepare_for_tma(dm_gemm *product, CUtensorMapDataType *type) {
 cudaError_t dm_prepare_rows_for_tma(dm_gemm *product, CUtensorMapDataType *type) {
   if (product->size != 2 || !find_type(product, type)) return cudaErrorInvalidValue;
   return dm_align_operands(product);
+}
+
+int64_t dm_kernels_padded_stride(dm_view from) {
+  return packed_stride(from.cols, size_of(from.dtype));
+}
+
+cudaError_t dm_kernels_pad(dm_view from, int64_t cols, void *to, cudaStream_t stream) {
+  const int64_t size = size_of(from.dtype), begin = from.cols * size, end = cols * size;
+  const size_t pitch = (size_t)(dm_kernels_padded_stride(from) * size);
+  const cudaError_t error =
+      begin == end ? cudaSuccess
+                   : cudaMemset2DAsync(static_cast<char *>(to) + begin, pitch, 0,
+                                       (size_t)(end - begin), (size_t)from.rows, stream);
+  const dm_gemm_matrix rows = {from.base, from.rows, from.cols, from.row_stride, 1};
+  return error != cudaSuccess ? error : pack(rows, size, to, stream);
 }
 
 int64_t dm_kernels_aligned_scratch(const dm_gemm *product) {

@@ -54,6 +54,7 @@ static void release_tiles(dm_backend *backend) {
   dm_backend_release(backend, DM_DEVICE, t->sums.memory);
   dm_backend_release(backend, DM_DEVICE, t->between.memory);
   for (int x = 0; x < 2; x++) dm_backend_release(backend, DM_DEVICE, t->operands[x].memory);
+  for (int x = 0; x < 2; x++) dm_backend_release(backend, DM_DEVICE, t->widened[x].memory);
 }
 
 void dm_backend_close(dm_backend *backend) {
@@ -394,7 +395,8 @@ dm_status dm_backend_epilogue(dm_backend *backend, dm_view c, dm_view sums, cons
   static const double none[2] = {0.0, 0.0};
   DM_INHERIT(backend, epilogue);
   *done = 0;
-  if (!backend->ops->epilogue || !dm_backend_has_epilogue(c.dtype, sums.dtype) ||
+  const bool copies = sums.dtype == DM_I32 && c.dtype == DM_I32 && !old && alpha[0] == 1.0;
+  if (!backend->ops->epilogue || !(copies || dm_backend_has_epilogue(c.dtype, sums.dtype)) ||
       c.space != DM_DEVICE || !alike(sums, sums) || sums.space != DM_DEVICE ||
       c.rows != sums.rows || c.cols != sums.cols ||
       (old && (old->dtype != c.dtype || old->space != DM_DEVICE || old->rows != c.rows ||
@@ -453,4 +455,34 @@ dm_status dm_backend_correlate(dm_backend *backend, dm_view c, int64_t row, int6
     return dm_fail(DM_E_BUG, "backend %s has no correlations of such matrices", backend->ops->name);
   if (dm_view_is_empty(c)) return DM_OK;
   return backend->ops->correlate(backend, c, row, col, factor, diagonal);
+}
+
+bool dm_backend_can_sift(const dm_backend *backend) {
+  DM_INHERIT(backend, sift);
+  return backend->ops->sift && backend->ops->raise;
+}
+
+static bool can_be_sifted(const dm_backend *backend, dm_view c) {
+  return dm_backend_can_sift(backend) && c.space == DM_DEVICE && c.col_stride == 1 &&
+         !dm_dtype_is_integer(c.dtype) && !dm_dtype_is_complex(c.dtype) && c.rows < UINT32_MAX &&
+         c.cols < UINT32_MAX;
+}
+
+dm_status dm_backend_sift(dm_backend *backend, dm_view c, const dm_sieve *sieve, dm_candidate *list,
+                          int64_t room, int64_t *count, int64_t *nans) {
+  DM_INHERIT(backend, sift);
+  *count = *nans = 0;
+  if (!can_be_sifted(backend, c))
+    return dm_fail(DM_E_BUG, "backend %s does not sift such matrices", backend->ops->name);
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->sift(backend, c, sieve, list, room, count, nans);
+}
+
+dm_status dm_backend_raise(dm_backend *backend, dm_view c, dm_score score, dm_left_out left_out,
+                           bool by_row, int64_t best, float *limits) {
+  DM_INHERIT(backend, raise);
+  if (!can_be_sifted(backend, c))
+    return dm_fail(DM_E_BUG, "backend %s has no limits of such matrices", backend->ops->name);
+  if (dm_view_is_empty(c)) return DM_OK;
+  return backend->ops->raise(backend, c, score, left_out, by_row, best, limits);
 }

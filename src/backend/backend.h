@@ -213,7 +213,8 @@ dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, d
 
 /* C = alpha SUMS + beta OLD in device memory, computed and rounded as by dm_apply_alpha_beta
  * (engine/alpha_beta.h); posted like a product. OLD may be C, and has its type; NULL: beta is 0. C
- * and OLD may have any strides, SUMS has contiguous rows. HAS_EPILOGUE: of these types. */
+ * and OLD may have any strides, SUMS has contiguous rows. HAS_EPILOGUE: of these types. Sums of
+ * integers are only copied: with ALPHA 1 and no OLD. */
 bool dm_backend_has_epilogue(dm_dtype c, dm_dtype sums);
 dm_status dm_backend_epilogue(dm_backend *backend, dm_view c, dm_view sums, const dm_view *old,
                               const double alpha[2], const double beta[2], dm_event *done);
@@ -245,5 +246,18 @@ dm_status dm_backend_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
 /* As dm_correlate (core/pairs.h). */
 dm_status dm_backend_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col,
                                double factor, bool diagonal);
+
+/* Elements of C, real floating-point with contiguous rows, that pass SIEVE: *count, in any order in
+ * LIST, host memory with ROOM for at most 2^31; if they are more than ROOM, the list is not valid.
+ * *nans: of NaN. CAN_SIFT: a backend has this and the next function. */
+bool dm_backend_can_sift(const dm_backend *backend);
+dm_status dm_backend_sift(dm_backend *backend, dm_view c, const dm_sieve *sieve, dm_candidate *list,
+                          int64_t room, int64_t *count, int64_t *nans);
+
+/* LIMITS, of C's rows, or its columns, become at least a number that fewer than BEST elements of
+ * the line are at most: those, and perhaps a few more, pass. NaN, no limit, stays where the line
+ * has fewer than BEST elements, or the backend does not know. */
+dm_status dm_backend_raise(dm_backend *backend, dm_view c, dm_score score, dm_left_out left_out,
+                           bool by_row, int64_t best, float *limits);
 
 #endif

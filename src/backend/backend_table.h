@@ -16,6 +16,7 @@
 #include "core/element.h"
 #include "core/element_sum.h"
 #include "core/pairs.h"
+#include "core/sieve.h"
 #include "core/status.h"
 #include "core/view.h"
 
@@ -146,6 +147,8 @@ typedef struct dm_backend_ops {
   /* (optional) Whole products of the caller's matrices, in modes and by kernels that libraries
    * have; CAN_MULTIPLY: whether MULTIPLY takes this one. */
   bool (*can_multiply)(const dm_backend *backend, const dm_whole_product *product);
+  /* (optional) Whether its panels' products are faster than MULTIPLY of this one. */
+  bool (*prefers_panels)(const dm_backend *backend, const dm_whole_product *product);
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,
                         dm_event *done);
   /* (optional) The same for several entries in host memory, with STEPS around each; synchronous. */
@@ -198,6 +201,10 @@ typedef struct dm_backend_ops {
                      bool *doubtful);
   dm_status (*correlate)(dm_backend *backend, dm_view c, int64_t row, int64_t col, double factor,
                          bool diagonal);
+  dm_status (*sift)(dm_backend *backend, dm_view c, const dm_sieve *sieve, dm_candidate *list,
+                    int64_t room, int64_t *count, int64_t *nans);
+  dm_status (*raise)(dm_backend *backend, dm_view c, dm_score score, dm_left_out left_out,
+                     bool by_row, int64_t best, float *limits);
 } dm_backend_ops;
 
 /* Memory of the backend's that grows. */
@@ -213,6 +220,7 @@ typedef struct dm_tiles {
   int64_t depth;                     /* as in dm_backend_mode */
   dm_tile_room sums;                 /* and accumulators, of a tile */
   dm_tile_room operands[2], between; /* parts of A and B by rows; what is turned twice */
+  dm_tile_room widened[2];           /* parts of A and B in the mode's type */
   dm_event last;                     /* the last step that was posted */
 } dm_tiles;
 

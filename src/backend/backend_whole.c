@@ -1,8 +1,9 @@
 /* Whole products of the caller's matrices: by the backend's library, or in tiles of C, in modes, by
  * kernels and of operands that no library has. Then A and B are read where they are, but for those
- * by columns or to be conjugated: parts of them are copied by rows. These, accumulators and sums of
- * a tile, and parts of its operands, are in the backend's own memory, of at most 5 GiB for
- * f64:int8:15 and 2 GiB for f32:f16, and 4 GiB for copies. */
+ * by columns, to be conjugated, or narrower than the mode's type: parts of them are copied. These,
+ * accumulators and sums of a tile, and parts of its operands, are in the backend's own memory, of
+ * at most 5 GiB for f64:int8:15 and 2 GiB for f32:f16, and 4 GiB for copies, or 8 of what is
+ * widened, too. */
 #include <string.h>
 
 #include "backend/backend.h"
@@ -18,7 +19,7 @@ enum {
   BACKEND_STRIP = 256 /* at multiples of which they start */
 };
 
-static const double turned_bytes = 2147483648.0; /* of a part of an operand that is copied */
+static const double copied_bytes = 2147483648.0; /* of a part of an operand that is copied */
 
 /* ---- modes ---- */
 
@@ -71,18 +72,30 @@ static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) 
   return plain && aligned && p->c.dtype == type_of_sums(tiles, p->a.dtype);
 }
 
-/* Exponents are those of one entry. */
+/* Sums of integers are only copied. */
+static bool can_finish(const dm_tiles *tiles, const dm_whole_product *p) {
+  const dm_dtype sum = type_of_sums(tiles, p->a.dtype);
+  const bool copies = sum == DM_I32 && p->c.dtype == DM_I32 && p->alpha[0] == 1.0;
+  return (copies && dm_is_zero(p->beta)) || dm_backend_has_epilogue(p->c.dtype, sum);
+}
+
+/* The mode's type for operands of TYPE. */
+static dm_dtype type_of_mode(const dm_tiles *tiles, dm_dtype type) {
+  return dm_compute_type(tiles->mode.work, dm_dtype_is_complex(type));
+}
+
+/* Exponents are those of one entry, and found from operands of 32 bits as from those of 64. */
 static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
-  const dm_dtype work = p->a.dtype;
-  if (p->c.space != DM_DEVICE || dm_dtype_real(work) != tiles->mode.work ||
-      (tiles->mode.scans && p->entries > 1))
+  const dm_dtype type = dm_dtype_real(p->a.dtype), work = tiles->mode.work;
+  const bool widens = type == DM_F32 && work == DM_F64;
+  if (p->c.space != DM_DEVICE || !(type == work || widens) || (tiles->mode.scans && p->entries > 1))
     return false;
   bool elements = true;
   for (int64_t e = 0; e < 2 && e < dm_max(1, p->entries); e++) { /* all are as far apart */
     const dm_whole_product one = dm_whole_entry(p, e), by_rows = dm_whole_by_rows(&one);
     elements = elements && sums_are_elements(tiles, &by_rows);
   }
-  return elements || dm_backend_has_epilogue(p->c.dtype, type_of_sums(tiles, work));
+  return elements || can_finish(tiles, p);
 }
 
 /* One product, C by rows. */
@@ -90,7 +103,7 @@ typedef struct tiling {
   dm_backend *backend;
   dm_tiles *tiles;
   dm_whole_product whole;
-  dm_dtype sum;
+  dm_dtype work, sum;
   bool direct;
   bool turns[2]; /* A, B are copied by rows */
 } tiling;
@@ -128,6 +141,21 @@ static dm_status turn_rows(const tiling *t, dm_tile_room *room, bool conjugate, 
   return DM_OK;
 }
 
+/* *V, of A (0) or B (1), in the mode's type. Copies to it do not wait for products, which may still
+ * read the ones before. */
+static dm_status widen_operand(const tiling *t, int which, dm_view *v) {
+  const bool by_rows = dm_blas_by_rows(*v);
+  dm_view to;
+  if (v->dtype == t->work) return DM_OK;
+  dm_view from = by_rows ? *v : dm_view_transpose(*v);
+  if (from.cols == 1) from.col_stride = 1;
+  DM_TRY(dm_backend_wait(t->backend, t->tiles->last));
+  DM_TRY(need_room(t, &t->tiles->widened[which], t->work, from.rows, from.cols, from.cols, &to));
+  DM_TRY(dm_backend_copy_now(t->backend, to, from));
+  *v = by_rows ? to : dm_view_transpose(to);
+  return DM_OK;
+}
+
 /* *V, of A (0) or B (1), by rows and conjugated as the product says: only what is transposed can be
  * conjugated, so rows are turned twice. */
 static dm_status read_by_rows(const tiling *t, int which, dm_view *v) {
@@ -154,6 +182,8 @@ static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int
   dm_view a = dm_view_sub(p->a, 0, k, p->a.rows, depth);
   dm_view b = dm_view_sub(p->b, k, 0, depth, p->b.cols);
   dm_event *last = &t->tiles->last;
+  DM_TRY(widen_operand(t, 0, &a));
+  DM_TRY(widen_operand(t, 1, &b));
   DM_TRY(read_by_rows(t, 0, &a));
   DM_TRY(read_by_rows(t, 1, &b));
   if (mode->finish == DM_NO_FINISH) return dm_backend_gemm(t->backend, p->sums, a, b, k > 0, last);
@@ -165,10 +195,11 @@ static dm_status add_part(const tiling *t, const tile_product *p, int64_t k, int
 /* Columns of A, of ALL, that are multiplied together. */
 static int64_t columns_at_once(const tiling *t, int64_t all) {
   const int64_t of_mode = t->tiles->depth, of_product = t->whole.piece;
-  const double column = (double)BACKEND_TILE * (double)dm_dtype_size(t->whole.a.dtype);
+  const double column = (double)BACKEND_TILE * (double)dm_dtype_size(t->work);
+  const bool copies = t->turns[0] || t->turns[1] || t->whole.a.dtype != t->work;
   if (of_mode > 0) all = dm_min(all, of_mode);
   if (of_product > 0) all = dm_min(all, of_product);
-  return t->turns[0] || t->turns[1] ? dm_min(all, (int64_t)(turned_bytes / column)) : all;
+  return copies ? dm_min(all, (int64_t)(copied_bytes / column)) : all;
 }
 
 static dm_status post_sums(const tiling *t, const tile_product *p) {
@@ -241,6 +272,7 @@ static dm_status post_entry(dm_backend *backend, const dm_whole_product *entry) 
   t.whole = oriented(t.tiles, entry);
   const dm_whole_product *w = &t.whole;
   const dm_view c = w->c;
+  t.work = type_of_mode(t.tiles, w->a.dtype);
   t.sum = type_of_sums(t.tiles, c.dtype);
   t.direct = sums_are_elements(t.tiles, w);
   t.turns[0] = is_turned(w->a, w->conjugate_a);
@@ -271,10 +303,14 @@ static bool adds_in_c(const dm_whole_product *p) {
          in_lanes;
 }
 
-/* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. */
+/* Half of a symmetric C is multiplied by rows, where lines of one element may be seen otherwise. A
+ * backend without a mode has no tiles. */
 static bool suits_library(const dm_backend *backend, const dm_whole_product *p) {
   const dm_whole_product posted = p->symmetric ? dm_whole_by_rows(p) : *p;
-  return !backend->tiles.used && adds_in_c(p) && backend->ops->can_multiply(backend, &posted);
+  const dm_tiles *tiles = &backend->tiles;
+  const bool slow = backend->ops->prefers_panels && backend->ops->prefers_panels(backend, p);
+  if (slow && tiles->mode.name[0] && suits_tiles(tiles, p)) return false;
+  return !tiles->used && adds_in_c(p) && backend->ops->can_multiply(backend, &posted);
 }
 
 bool dm_backend_can_multiply(const dm_backend *backend, const dm_whole_product *p) {

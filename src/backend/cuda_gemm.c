@@ -135,8 +135,7 @@ static const rule rules[] = {
     {DM_KERNEL_HALF, 1, 1 << 22, 512, ANY_PRODUCT, DM_KERNEL_wgmma},
 };
 
-/* Includes the columns: cuBLAS is as slow if only their number is unaligned. */
-static bool aligned(dm_view view) {
+bool dm_cuda_is_aligned(dm_view view) {
   const int64_t size = dm_dtype_size(view.dtype);
   return (uintptr_t)view.base % 16 == 0 && view.cols * size % 16 == 0 &&
          (view.rows == 1 || view.row_stride * size % 16 == 0);
@@ -144,7 +143,7 @@ static bool aligned(dm_view view) {
 
 const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
                                  bool accumulate) {
-  const bool unaligned = !aligned(a) || !aligned(b) || !aligned(c);
+  const bool unaligned = !dm_cuda_is_aligned(a) || !dm_cuda_is_aligned(b) || !dm_cuda_is_aligned(c);
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     const rule *r = &rules[i];
     const dm_kernel *kernel = &dm_cuda_registry()[r->kernel];

@@ -60,8 +60,11 @@ static inline bool dm_cuda_runs(const dm_cuda *gpu, const dm_kernel *kernel) {
   return gpu->capability >= kernel->first && gpu->capability <= kernel->last;
 }
 
-/* The fastest kernel for C (+)= A B on this GPU; with --reproducible the same for all shapes.
- * */
+/* Whether rows of VIEW, their ends too, are at multiples of 16 bytes: cuBLAS is as slow if only the
+ * number of columns is not. */
+bool dm_cuda_is_aligned(dm_view view);
+
+/* The fastest kernel for C (+)= A B on this GPU; with --reproducible the same for all shapes. */
 const dm_kernel *dm_cuda_fastest(const dm_cuda *gpu, dm_view c, dm_view a, dm_view b,
                                  bool accumulate);
 

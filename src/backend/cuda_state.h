@@ -90,9 +90,11 @@ struct dm_cuda {
   dm_cuda_area scratch;             /* for the kernel */
   dm_cuda_area turned;              /* an operand by rows */
   dm_cuda_area lanes_of_k;          /* sums of parts of k, of a symmetric C */
+  dm_cuda_area padded;              /* rows of their operand */
   cudaEvent_t summed_lanes;         /* they are free again; NULL until needed */
   dm_cuda_area runs;                /* lists of copies, in the inward lane */
   dm_cuda_area vectors;             /* for probe and scan */
+  dm_cuda_area sifted;              /* elements that passed a sieve */
   dm_cuda_area checking;            /* vectors of the verification of whole products */
   struct dm_verified_found *judged; /* pinned, what it found; NULL until needed */
   unsigned *turn;                   /* in GPU memory, 0 between launches; NULL until needed */
@@ -156,6 +158,7 @@ dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, boo
 
 /* Whole products (cuda_cublas.c). */
 bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *product);
+bool dm_cuda_prefers_panels(const dm_backend *backend, const dm_whole_product *product);
 dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *product, void *stream,
                                  dm_event *done);
 
@@ -236,6 +239,12 @@ dm_status dm_cuda_pairs(dm_backend *backend, dm_view c, const dm_pairs *of,
                         const dm_pair_form *form, bool *doubtful);
 dm_status dm_cuda_correlate(dm_backend *backend, dm_view c, int64_t row, int64_t col, double factor,
                             bool diagonal);
+
+/* What a reduction may keep of a tile (cuda_sieve.c). */
+dm_status dm_cuda_sift(dm_backend *backend, dm_view c, const dm_sieve *sieve, dm_candidate *list,
+                       int64_t room, int64_t *count, int64_t *nans);
+dm_status dm_cuda_raise(dm_backend *backend, dm_view c, dm_score score, dm_left_out left_out,
+                        bool by_row, int64_t best, float *limits);
 
 /* For 2 vectors TO[i] of COUNT[i] 8-byte numbers, *DEVICE[i] is the device memory whose sums
  * settling adds to TO[i]; NULL for NULL. IS_WHOLE: the first has integers. */

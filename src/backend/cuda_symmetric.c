@@ -82,6 +82,10 @@ static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t
  *
  * Sums that would be cut off (dm_compute.piece) go in rounds of short pieces, whose sums are added
  * up in f32.
+ *
+ * cuBLAS multiplies 16-bit elements at less than half of its speed if their rows are not aligned,
+ * or have a number of columns that is not: such rows are copied with columns of zeros, as many at
+ * once as PADDED_BYTES hold (bf16 65536 x 1001 on an H200: 1.3 ms without that, 1000 columns 0.5).
  */
 
 enum {
@@ -90,6 +94,8 @@ enum {
   CUDA_WAVES = 4,     /* tiles for each multiprocessor, ... */
   WAVES_OF_SMALL = 8, /* ... of elements of up to 32 bits */
   LEAST_PIECE = 512,  /* of k */
+  PADDED = 8,         /* columns */
+  PADDED_BYTES = 1 << 30
 };
 
 /* Multiplications of C: with fewer, calls for strips cost more than half of C. */
@@ -97,7 +103,9 @@ static const int64_t LEAST_HALF = 1ll << 30, LEAST_HALF_OF_SHORT = 1ll << 36;
 
 typedef struct deep_product {
   dm_cuda *gpu;
-  const dm_whole_product *whole; /* C by rows */
+  const dm_whole_product *whole; /* C by rows, or what is read of A and B in its place */
+  bool adds;                     /* to the lanes */
+  int64_t rows;                  /* of k that are padded at once; 0: none */
   int64_t strip;                 /* rows of C */
   int64_t lanes, lane_step;
   int64_t piece; /* of k, for each lane in one round */
@@ -178,7 +186,7 @@ static dm_status post_lanes(const deep_product *d) {
     const int64_t whole = dm_min(d->lanes, (k - first) / d->piece), count = dm_max(1, whole);
     const int64_t length = whole > 0 ? d->piece : k - first;
     for (int64_t i = 0; i < d->whole->c.rows; i += d->strip)
-      DM_TRY(post_strip(d, i, first, length, count, first > 0));
+      DM_TRY(post_strip(d, i, first, length, count, d->adds || first > 0));
     first += count * length;
   }
   return DM_OK;
@@ -193,19 +201,68 @@ static dm_status post_lanes_beside(deep_product *d, cudaStream_t in) {
   return dm_status_first(status, dm_cuda_order(gpu, gpu->beside, in));
 }
 
-/* Calls in different streams of the caller share the lanes, one after another. */
-static dm_status post_deep(deep_product *d, cudaStream_t in) {
+static dm_status post_all_lanes(deep_product *d, cudaStream_t in) {
+  return d->strip < d->whole->c.rows ? post_lanes_beside(d, in) : post_lanes(d);
+}
+
+/* A and B are the same rows. */
+static bool wants_padding(const dm_whole_product *p) {
+  const dm_view rows = p->b, lines = dm_view_transpose(p->a);
+  return dm_dtype_size(rows.dtype) == 2 && rows.col_stride == 1 && lines.base == rows.base &&
+         lines.row_stride == rows.row_stride && lines.col_stride == rows.col_stride &&
+         !dm_cuda_is_aligned(rows);
+}
+
+/* P with as many columns as cuBLAS prefers. Neither A and B nor C are there. */
+static dm_whole_product cuda_padded(const dm_whole_product *p) {
+  dm_whole_product padded = *p;
+  const int64_t n = dm_round_up(p->c.rows, PADDED);
+  padded.a.rows = padded.b.cols = padded.c.rows = padded.c.cols = n;
+  return padded;
+}
+
+/* Whether P, of which PADDED is the padded form, is divided, and the GPU has room for its rows. */
+static bool divide_padded(dm_cuda *gpu, const dm_whole_product *p, const dm_whole_product *padded,
+                          deep_product *d) {
+  if (!wants_padding(p) || !divide_depth(gpu, padded, d)) return false;
+  const int64_t row = dm_kernels_padded_stride(p->b) * dm_dtype_size(p->b.dtype);
+  const int64_t round = d->lanes * d->piece;
+  d->rows = dm_min(p->b.rows, dm_max(1, PADDED_BYTES / row / round) * round);
+  dm_status status = dm_cuda_grow(gpu, &gpu->padded, d->rows * row);
+  const bool fits = !status;
+  dm_status_free(status);
+  return fits;
+}
+
+/* The lanes of P, which D has in padded form. */
+static dm_status post_padded(deep_product *d, const dm_whole_product *p, cudaStream_t in) {
   dm_cuda *gpu = d->gpu;
-  const dm_whole_product *p = d->whole;
+  dm_whole_product part = *d->whole;
+  const int64_t n = part.c.rows, stride = dm_kernels_padded_stride(p->b), k = p->b.rows;
+  for (int64_t first = 0; first < k; first += d->rows) {
+    const dm_view from = dm_view_sub(p->b, first, 0, dm_min(d->rows, k - first), p->b.cols);
+    DM_CUDA(gpu, dm_kernels_pad(from, n, gpu->padded.memory, in));
+    part.b = dm_view_strided(gpu->padded.memory, p->b.dtype, DM_DEVICE, from.rows, n, stride);
+    part.a = dm_view_transpose(part.b);
+    d->whole = &part;
+    d->adds = first > 0;
+    DM_TRY(post_all_lanes(d, in));
+  }
+  return DM_OK;
+}
+
+/* Calls in different streams of the caller share the lanes, one after another. */
+static dm_status post_deep(deep_product *d, const dm_whole_product *p, cudaStream_t in) {
+  dm_cuda *gpu = d->gpu;
   const int64_t bytes = d->lanes * d->lane_step * dm_dtype_size(d->sums.dtype);
   DM_TRY(dm_cuda_grow(gpu, &gpu->lanes_of_k, bytes));
   if (!gpu->summed_lanes)
     DM_CUDA(gpu, cudaEventCreateWithFlags(&gpu->summed_lanes, cudaEventDisableTiming));
   DM_CUDA(gpu, cudaStreamWaitEvent(in, gpu->summed_lanes, 0));
   d->sums.base = gpu->lanes_of_k.memory;
-  DM_TRY(d->strip < p->c.rows ? post_lanes_beside(d, in) : post_lanes(d));
+  DM_TRY(d->rows > 0 ? post_padded(d, p, in) : post_all_lanes(d, in));
   const dm_epilogue work = {.c = p->c,
-                            .sums = d->sums,
+                            .sums = dm_view_sub(d->sums, 0, 0, p->c.rows, p->c.cols),
                             .old = p->c,
                             .count = d->lanes,
                             .step = d->lane_step,
@@ -220,9 +277,10 @@ static dm_status post_deep(deep_product *d, cudaStream_t in) {
 
 dm_status dm_cuda_post_symmetric(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t stream) {
   const dm_whole_product by_rows = dm_whole_by_rows(p);
+  const dm_whole_product padded = cuda_padded(&by_rows);
   deep_product deep;
-  if (divide_depth(gpu, &by_rows, &deep))
-    DM_TRY(post_deep(&deep, stream));
+  if (divide_padded(gpu, &by_rows, &padded, &deep) || divide_depth(gpu, &by_rows, &deep))
+    DM_TRY(post_deep(&deep, &by_rows, stream));
   else if (by_rows.c.rows > SMALL)
     DM_TRY(post_half(gpu, &by_rows, stream));
   else

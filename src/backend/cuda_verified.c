@@ -318,6 +318,8 @@ static bool cuda_has_small_entries(const cuda_checking *c) {
   const dm_judge_work *k = &c->work;
   const int64_t entries = dm_max(1, c->whole->entries), rows = k->rows / entries;
   const int64_t columns = dm_max(k->cols, k->entry_depth);
+  const dm_dtype in = c->whole->a.dtype, out = c->whole->c.dtype; /* as launched there */
+  if (out != in && out != dm_compute_sum(in)) return false;
   return !c->ranks && !k->factors.reads_c && !c->product->multiplied && columns <= DM_ENTRY_MOST &&
          rows <= DM_ENTRY_ROWS && (columns <= DM_ENTRY_SHORT || entries <= c->gpu->processors) &&
          rows * k->entry_depth + k->entry_depth * k->cols + rows * k->cols <= CUDA_ENTRY_ELEMENTS;

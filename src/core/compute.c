@@ -114,6 +114,10 @@ bool dm_compute_is_plain(const dm_compute *row) {
   return strcmp(row->name, dm_dtype_name(row->work)) == 0;
 }
 
+bool dm_compute_is_exact(const dm_compute *row) {
+  return row->operand < DM_DTYPE_COUNT && dm_dtype_is_integer((dm_dtype)row->operand);
+}
+
 const char *dm_compute_products(const dm_compute *row, dm_dtype work) {
   return dm_compute_is_plain(row) ? dm_dtype_name(work) : row->name;
 }

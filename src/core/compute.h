@@ -109,6 +109,9 @@ const dm_compute *dm_compute_by(dm_operand operand);
 /* Whether auto chooses it for its work type. */
 bool dm_compute_is_plain(const dm_compute *row);
 
+/* Whether sums are exact, and so the same in any order: those of integers, and of residues. */
+bool dm_compute_is_exact(const dm_compute *row);
+
 /* The name of products of WORK by ROW; for a plain row the name of their type. */
 const char *dm_compute_products(const dm_compute *row, dm_dtype work);
 

@@ -200,12 +200,13 @@ static const double few_flops = 2.5e8;
 static dm_status setup_open_backend(dm_run *run, const dm_engine_options *engine,
                                     const dm_problem *problem, const dm_backend_ops *ops,
                                     dm_setup *setup) {
+  const bool cuts = engine->wishes.reproducible && !dm_compute_is_exact(&problem->compute);
   dm_backend_config config = {.local_rank = run->gpu,
                               .local_ranks = run->local_ranks,
                               .threads = run->cores.threads,
                               .compute = &problem->compute,
                               .calls = engine->compute,
-                              .tile = engine->wishes.reproducible ? DM_BORDER : 0,
+                              .tile = cuts ? DM_BORDER : 0,
                               .kernel = engine->kernel,
                               .few = dm_product_flops(problem) < few_flops};
   DM_TRY(take_backend(engine, ops, config, setup));

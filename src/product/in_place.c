@@ -70,15 +70,25 @@ static bool has_mode(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
   return strcmp(kernel, "auto") == 0 && dm_compute_is_plain(&p->compute);
 }
 
+/* Whether GPUs multiply operands of FILE where they are. */
+static bool reads_type(const dm_problem *p, dm_dtype file, bool widens) {
+  const bool narrower = dm_dtype_real(file) == DM_F32 && dm_dtype_real(p->work) == DM_F64 &&
+                        dm_dtype_is_complex(file) == dm_dtype_is_complex(p->work);
+  return file == p->work || (widens && narrower);
+}
+
 /* Whether the product is of such a type. */
-static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu) {
+static bool is_native(const dm_multiply *m, const dm_problem *p, bool on_gpu, int ranks) {
+  const bool alone = on_gpu && ranks == 1;
   if (m->verify && m->equation.alpha[0] == 0 && m->equation.alpha[1] == 0)
     return false; /* the bounds would vanish; the pipeline verifies before it applies alpha */
   /* A wrong C could not be computed again: on the host the pipeline keeps it until its verdict. */
   if (m->verify && p->reads_c && !on_gpu) return false;
   if (p->reads_c && p->symmetry != DM_NO_SYMMETRY && !on_gpu) return false; /* its reader checks */
-  return has_mode(m, p, on_gpu) && !p->fastest && !p->no_k && p->file_a == p->work &&
-         p->file_b == p->work && (p->c == p->accumulator || p->c == p->work) &&
+  return has_mode(m, p, on_gpu) && !p->fastest && !p->no_k && p->file_a == p->file_b &&
+         reads_type(p, p->file_a, alone) &&
+         (p->c == p->accumulator || p->c == p->work ||
+          (alone && dm_backend_has_epilogue(p->c, p->accumulator))) &&
          (m->equation.type == DM_DTYPE_NONE || m->equation.type == p->work);
 }
 
@@ -164,14 +174,15 @@ static dm_status set_mode(dm_in_place *cached, const dm_in_place_product *p) {
   const dm_compute *compute = &p->outcome->problem.compute;
   dm_in_place_mode *mode = &cached->mode;
   if (is_in_mode(cached, p)) return DM_OK;
+  const bool cuts = p->outcome->reproducible && !dm_compute_is_exact(compute);
   *mode = (dm_in_place_mode){.compute = *compute,
                              .kernel = listed_kernel(kernel),
                              .reproducible = p->outcome->reproducible};
-  DM_TRY(dm_backend_set_mode(
-      cached->gpu, &(dm_backend_mode){.compute = compute,
-                                      .kernel = kernel,
-                                      .tile = mode->reproducible ? DM_BORDER : 0,
-                                      .depth = mode->reproducible ? DM_REPRODUCIBLE_PANEL : 0}));
+  DM_TRY(dm_backend_set_mode(cached->gpu,
+                             &(dm_backend_mode){.compute = compute,
+                                                .kernel = kernel,
+                                                .tile = cuts ? DM_BORDER : 0,
+                                                .depth = cuts ? DM_REPRODUCIBLE_PANEL : 0}));
   mode->known = true;
   return DM_OK;
 }
@@ -310,7 +321,8 @@ static dm_status in_place_reach(dm_in_place_product *p) {
 static bool is_reproduced(const dm_in_place_product *p) {
   const dm_in_place_outcome *o = p->outcome;
   const bool ours = !(o->kernel && strncmp(o->kernel, "cublas", strlen("cublas")) == 0);
-  return !o->reproducible || (o->on_gpu && (ours || p->run->ranks == 1));
+  return !o->reproducible || dm_compute_is_exact(&o->problem.compute) ||
+         (o->on_gpu && (ours || p->run->ranks == 1));
 }
 
 /* ---- all ---- */
@@ -460,7 +472,7 @@ static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, 
   const bool named = strcmp(m->engine.kernel, "auto") != 0;
   p->outcome->kernel = named ? listed_kernel(m->engine.kernel) : NULL;
   p->outcome->reproducible = m->engine.wishes.reproducible;
-  if (!is_native(m, problem, p->outcome->on_gpu) || !is_reproduced(p) ||
+  if (!is_native(m, problem, p->outcome->on_gpu, p->run->ranks) || !is_reproduced(p) ||
       (p->run->ranks > 1 && adds_symmetric(p)))
     return DM_OK;
   dm_status centered = p->centered ? in_place_center(cached, p, &like) : DM_OK;

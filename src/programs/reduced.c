@@ -15,6 +15,7 @@
 #include "product/multiply.h"
 #include "programs/cut.h"
 #include "programs/inner.h"
+#include "programs/reduced_gpu.h"
 #include "programs/reduced_impl.h"
 #include "transform/centered.h"
 
@@ -125,8 +126,7 @@ static void reduced_show_progress(reduced *r, dm_range rows, dm_range cols) {
 }
 
 /* What could not be verified is for the end to say, and progress is that of all tiles. */
-static dm_status reduced_multiply_tile(reduced *r, dm_multiply *job, dm_range rows, dm_range cols) {
-  dm_status status = dm_inner_multiply(r->run, job, &r->unchecked);
+static dm_status reduced_multiplied(reduced *r, dm_range rows, dm_range cols, dm_status status) {
   if (status && status->code == DM_E_STOPPED)
     dm_hint(status, r->state.file.on ? "the same command goes on after the last tile"
                                      : "its tiles are not recorded: the same command begins again");
@@ -160,11 +160,27 @@ static dm_status reduced_compute_tile(reduced *r, const dm_dataset *a, const dm_
   DM_FREED dm_reduced_tile *job = NULL;
   DM_TRY(dm_comm_agree(r->run->world, dm_buffer_table(1, &job)));
   dm_reduced_pose_tile(r, a, b, rows, cols, job);
-  DM_TRY(reduced_multiply_tile(r, &job->multiply, rows, cols));
+  DM_TRY(
+      reduced_multiplied(r, rows, cols, dm_inner_multiply(r->run, &job->multiply, &r->unchecked)));
   DM_TRY(dm_comm_agree(r->run->world, reduced_add_tile(r, a, b, rows, cols)));
   r->tiles++;
   reduced_show_progress(r, rows, cols);
   return reduced_record(r, false);
+}
+
+/* The same on a GPU: what was kept of the tile before is merged while this one is multiplied. */
+static dm_status reduced_compute_there(reduced *r, const dm_dataset *a, const dm_dataset *b,
+                                       dm_range rows, dm_range cols) {
+  const bool diagonal = r->symmetric && rows.begin == cols.begin;
+  const dm_comm *world = r->run->world;
+  DM_TRY(reduced_multiplied(r, rows, cols,
+                            dm_comm_agree(world, dm_reduced_gpu_multiply(r, a, b, diagonal))));
+  DM_TRY(dm_comm_agree(world, dm_reduced_gpu_settle(r)));
+  reduced_show_progress(r, rows, cols);
+  DM_TRY(reduced_record(r, false));
+  DM_TRY(dm_comm_agree(world, dm_reduced_gpu_keep(r, rows, cols, r->symmetric && !diagonal)));
+  r->tiles++;
+  return DM_OK;
 }
 
 /* Whether an earlier run has merged the next tile, of ROWS and COLS. */
@@ -179,24 +195,30 @@ static dm_range reduced_tile_range(const reduced *r, int64_t i, int64_t all) {
   return (dm_range){i * r->step, dm_min((i + 1) * r->step, all)};
 }
 
+static dm_status reduced_cut(const reduced *r, int x, dm_range lines, dm_cut *cut) {
+  const dm_dataset *whole = r->gpu   ? dm_reduced_gpu_factor(r, x)
+                            : x == 0 ? &r->multiply->a
+                                     : &r->multiply->b;
+  return dm_comm_agree(r->run->world, dm_cut_lines(whole, dm_reduced_lines_of(r, x), lines, cut));
+}
+
 /* The tiles of one row of tiles: in the order of their columns. */
 static dm_status reduced_compute_row(reduced *r, int64_t i) {
   const dm_problem *p = &r->problem;
   const dm_range rows = reduced_tile_range(r, i, p->m);
   dm_cut a, b;
-  DM_TRY(dm_comm_agree(r->run->world,
-                       dm_cut_lines(&r->multiply->a, dm_reduced_lines_of(r, 0), rows, &a)));
+  DM_TRY(reduced_cut(r, 0, rows, &a));
   dm_status status = DM_OK;
   const int64_t first = r->symmetric || r->diagonal ? i : 0;
   for (int64_t j = first; j * r->step < p->n && !status && (!r->diagonal || j == i); j++) {
     const dm_range cols = reduced_tile_range(r, j, p->n);
     const bool same = r->symmetric && i == j;
+    const dm_dataset *factor = same ? &a.dataset : &b.dataset;
     if (reduced_was_merged(r, rows, cols)) continue;
-    if (!same)
-      status = dm_comm_agree(r->run->world,
-                             dm_cut_lines(&r->multiply->b, dm_reduced_lines_of(r, 1), cols, &b));
+    if (!same) status = reduced_cut(r, 1, cols, &b);
     if (status) break;
-    status = reduced_compute_tile(r, &a.dataset, same ? &a.dataset : &b.dataset, rows, cols);
+    status = r->gpu ? reduced_compute_there(r, &a.dataset, factor, rows, cols)
+                    : reduced_compute_tile(r, &a.dataset, factor, rows, cols);
     if (!same) dm_cut_free(&b);
   }
   dm_cut_free(&a);
@@ -225,8 +247,10 @@ dm_status dm_reduced_choose_step(reduced *r) {
   r->step = reproducible
                 ? reduced_step_of(r, REPRODUCIBLE_BYTES, 1)
                 : reduced_step_of(r, dm_min(TILE_BYTES, r->share / REDUCED_SHARE), r->run->ranks);
+  if (r->gpu) r->step = 0;
   if (r->state.step > 0) r->step = r->state.step; /* that of the tiles that are taken */
   DM_TRY(dm_comm_max_i64(r->run->world, &r->step, 1));
+  if (r->gpu) return dm_comm_agree(r->run->world, dm_reduced_gpu_choose_step(r));
   DM_TRY(dm_bytes_of(dm_ceil_div(dm_min(r->step, p->m), r->run->ranks), dm_min(r->step, p->n),
                      (int)dm_dtype_size(r->tile), &r->tile_bytes));
   dm_status status = DM_OK;
@@ -284,8 +308,8 @@ void dm_reduced_say_tiles(reduced *r) {
               tiles == 1 ? "tile" : "tiles", (long long)dm_min(r->step, p->m),
               (long long)dm_min(r->step, p->n), dm_reduced_text(r, text));
   dm_log_line(&r->run->log, DM_LOG_DETAIL,
-              "needs per rank: %s for a tile, %s for what is kept so far",
-              dm_format_bytes(r->tile_bytes, bytes[0]),
+              "needs per rank: %s for a tile%s, %s for what is kept so far",
+              dm_format_bytes(r->tile_bytes, bytes[0]), r->gpu ? " on the GPU" : "",
               dm_format_bytes(dm_reduced_kept_bytes(r), bytes[1]));
 }
 
@@ -299,6 +323,7 @@ static dm_status reduced_compute_all(reduced *r) {
                     r->run->ranks);
   dm_status status = DM_OK;
   for (int64_t i = 0; i * r->step < p->m && !status; i++) status = reduced_compute_row(r, i);
+  if (r->gpu) status = dm_status_first(status, dm_reduced_gpu_settle(r));
   if (status && status->code == DM_E_STOPPED && status->agreed)
     status = dm_status_first(status, reduced_record(r, true));
   dm_progress_end(&r->progress);
@@ -306,8 +331,8 @@ static dm_status reduced_compute_all(reduced *r) {
 }
 
 static dm_status reduced_unchanged(const reduced *r) {
-  DM_TRY(dm_dataset_unchanged(&r->multiply->a));
-  return dm_dataset_unchanged(&r->multiply->b);
+  if (!r->multiply->in_memory[DM_A]) DM_TRY(dm_dataset_unchanged(&r->multiply->a));
+  return r->multiply->in_memory[DM_B] ? DM_OK : dm_dataset_unchanged(&r->multiply->b);
 }
 
 /* ---- all ---- */
@@ -319,7 +344,7 @@ static dm_status reduced_resume(reduced *r) {
   const double width = (double)dm_ceil_div(dm_min(p->m, p->n), r->run->ranks);
   const double fits = (double)r->share / 2.0 / (double)dm_dtype_size(r->tile);
   int64_t most = dm_max(p->m, p->n);
-  if (width * (double)most > fits) most = (int64_t)sqrt(fits * (double)r->run->ranks);
+  if (width * (double)most > fits && !r->gpu) most = (int64_t)sqrt(fits * (double)r->run->ranks);
   if (r->kept) return DM_OK;
   DM_TRY(dm_reduced_state_open(r->run, r->multiply, p,
                                dm_distance_text(&r->stated->equation.distance, metric), most,
@@ -466,6 +491,7 @@ dm_status dm_reduced_begin(reduced *r, dm_multiply *own) {
 
 void dm_reduced_end(reduced *r, dm_status status) {
   const bool delivered = r->kept && r->kept->reducer[0];
+  dm_reduced_gpu_free(r);
   for (int i = 0; i < DM_REDUCTIONS && !delivered && (!status || status->agreed); i++)
     dm_reducer_free(r->reducer[i]);
   if (!status || status->agreed) {
@@ -482,8 +508,9 @@ dm_status dm_reduced_run(dm_run *run, const dm_multiply *multiply, dm_reduced_ke
   DM_FREED dm_multiply *own = NULL;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));
   DM_TRY(dm_reduced_begin(&r, own));
-  dm_status status = reduced_bring(&r);
-  if (!status) status = reduced_center(&r, &made);
+  dm_status status = dm_reduced_gpu_open(&r);
+  if (!status && !r.gpu) status = reduced_bring(&r);
+  if (!status && !r.gpu) status = reduced_center(&r, &made);
   if (!status) status = reduced_make(&r, record);
   dm_centered_free(&made);
   dm_reduced_end(&r, status);

@@ -1,5 +1,7 @@
-/* reduced_impl: shared by the parts of reduced: reduced.c computes tiles, reduced_result.c writes
- * and reports what becomes of them, reduced_plan.c forecasts. */
+/* reduced_impl: shared by the parts of reduced: reduced.c computes tiles, reduced_gpu.c those that
+ * stay on a GPU, reduced_result.c writes and reports what becomes of them, reduced_plan.c
+ * forecasts.
+ */
 #ifndef DM_PROGRAMS_REDUCED_IMPL_H
 #define DM_PROGRAMS_REDUCED_IMPL_H
 
@@ -25,7 +27,7 @@ typedef struct reduced {
   int64_t taken;        /* the first ones by an earlier run */
   dm_reduced_state state;
   int64_t process, share; /* bytes of memory of this process, and those that the rank has besides */
-  int64_t tile_bytes;     /* this rank's, of a tile */
+  int64_t tile_bytes;     /* this rank's, of a tile, in host memory or in that of GPU */
   dm_progress progress;
   double done, all;       /* elements of C, in the tiles that are computed */
   bool symmetric;         /* only one half is computed */
@@ -34,6 +36,7 @@ typedef struct reduced {
   dm_distances distances; /* between lines, which C has; or none of a kind */
   bool stores_all;        /* of C */
   dm_stored_tiles stored;
+  struct dm_reduced_gpu *gpu; /* tiles stay there (reduced_gpu.h); NULL: on the host */
   double started;
 } reduced;
 

@@ -8,7 +8,7 @@
 #include "io/arrays_file.h"
 #include "io/output_form.h"
 #include "product/provenance.h"
-#include "programs/reduced_impl.h"
+#include "programs/reduced_gpu.h"
 
 const char *dm_reduced_text(const reduced *r, char text[DM_REDUCED_TEXT]) {
   char one[DM_REDUCTION_TEXT];
@@ -99,6 +99,15 @@ static dm_status reduced_write_result(void *context, const dm_keepalive *keepali
   return dm_arrays_write(&m->out, m->force, groups, m->kept.count, keepalive);
 }
 
+static void reduced_report_gpu(const reduced *r, dm_record *record) {
+  const dm_reduced_gpu_times times = dm_reduced_gpu_times_of(r);
+  dm_record_text(record, "reduction.sifted", "sifted", "on the GPU, tile by tile");
+  dm_record_real(record, "reduction.load_s", NULL, DM_SHOWN_SECONDS, times.load);
+  dm_record_real(record, "reduction.multiply_s", NULL, DM_SHOWN_SECONDS, times.multiply);
+  dm_record_real(record, "reduction.sift_s", NULL, DM_SHOWN_SECONDS, times.sift);
+  dm_record_real(record, "reduction.merge_s", NULL, DM_SHOWN_SECONDS, times.merge);
+}
+
 void dm_reduced_report(const reduced *r, int64_t again, dm_record *record) {
   const dm_problem *p = &r->problem;
   char name[DM_NAME], text[DM_REDUCED_TEXT];
@@ -120,6 +129,7 @@ void dm_reduced_report(const reduced *r, int64_t again, dm_record *record) {
   dm_record_integer(record, "reduction.tiles", NULL, DM_SHOWN_PLAIN, r->tiles);
   if (!r->stores_all)
     dm_record_integer(record, "reduction.kept", "elements", DM_SHOWN_PLAIN, count);
+  if (r->gpu) reduced_report_gpu(r, record);
   if (again > 0)
     dm_record_integer(record, "problem.close_pairs", "close pairs computed again", DM_SHOWN_PLAIN,
                       again);

@@ -78,6 +78,7 @@ dm_status dm_reducer_new(const dm_reduction *what, int64_t lines, int64_t length
   r->length = length;
   r->room = room;
   r->folder = folder;
+  r->threads = 1;
   dm_status status = r->ops->open(r, room);
   if (!status) {
     *reducer = r;
@@ -158,6 +159,7 @@ static dm_status reducer_add_lines(void *context, int64_t slot) {
 dm_status dm_reducer_add(dm_reducer *r, dm_view part, int64_t row, int64_t col, bool across,
                          int threads) {
   const int64_t lines = across ? part.cols : part.rows;
+  r->threads = threads;
   if (dm_view_is_empty(part)) return DM_OK;
   const int64_t slots = dm_max(1, dm_min(dm_min(threads, DM_REDUCE_SLOTS), dm_ceil_div(lines, 8)));
   reduction_adding a = {.reducer = r, .part = part, .row = row, .col = col, .across = across};

@@ -9,6 +9,7 @@
 
 #include "comm/comm.h"
 #include "core/array.h"
+#include "core/sieve.h"
 #include "core/status.h"
 #include "core/view.h"
 
@@ -75,6 +76,24 @@ void dm_reducer_free(dm_reducer *reducer); /* NULL is allowed */
  * may be kept. */
 dm_status dm_reducer_add(dm_reducer *reducer, dm_view part, int64_t row, int64_t col, bool across,
                          int threads);
+
+/* What a sieve asks of the elements that REDUCER may keep, without limits of lines but with LIMIT;
+ * false: it needs all elements. The caller says where the diagonal is. */
+bool dm_reducer_sieve(const dm_reducer *reducer, dm_sieve *sieve);
+
+/* The limits of its lines now; NULL: LIMIT of the sieve is that of all. */
+const float *dm_reducer_limits(const dm_reducer *reducer);
+
+/* How many elements of each line it keeps at most; 0: any number. */
+int64_t dm_reducer_most(const dm_reducer *reducer);
+
+/* As dm_reducer_add, of a part at (row, col) of which LIST has what passed a sieve with limits that
+ * were those of the reducer, or lower, in any order. SCRATCH: room for as many. Elements that are
+ * NaN are added by their number. */
+dm_status dm_reducer_merge(dm_reducer *reducer, const dm_candidate *list, int64_t count,
+                           dm_candidate *scratch, int64_t row, int64_t col, bool across,
+                           int threads);
+void dm_reducer_add_nans(dm_reducer *reducer, int64_t nans);
 
 /* Collective: rank 0's reducer has what all ranks have added. */
 dm_status dm_reducer_join(dm_reducer *reducer, const dm_comm *comm);

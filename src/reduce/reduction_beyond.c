@@ -183,6 +183,18 @@ static dm_status beyond_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   return DM_OK;
 }
 
+static dm_status beyond_take(dm_reducer *r, int64_t line, int64_t index, double value, int slot) {
+  beyond *b = r->kept;
+  const double score = r->what.by == DM_BY_MAGNITUDE ? fabs(value) : value;
+  if (r->what.below ? !(score < r->what.threshold) : !(score > r->what.threshold)) return DM_OK;
+  return beyond_append(b, &b->lists[slot], (beyond_entry){line, index, value});
+}
+
+static const float *beyond_limits(const dm_reducer *r) {
+  (void)r;
+  return NULL;
+}
+
 /* ---- ranks ---- */
 
 /* All in one list. */
@@ -286,5 +298,5 @@ static dm_status beyond_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_
 }
 
 const dm_reduce_ops dm_reduce_beyond = {beyond_open,   beyond_close,  beyond_skips,  beyond_add,
-                                        beyond_settle, beyond_states, beyond_absorb, beyond_kept,
-                                        beyond_bytes,  beyond_result};
+                                        beyond_take,   beyond_limits, beyond_settle, beyond_states,
+                                        beyond_absorb, beyond_kept,   beyond_bytes,  beyond_result};

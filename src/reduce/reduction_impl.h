@@ -33,6 +33,10 @@ typedef struct dm_reduce_ops {
   bool (*skips)(const dm_reducer *r, const float *values, int64_t count, int64_t line, bool across);
   /* *NANS grows by those that are left out. */
   dm_status (*add)(dm_reducer *r, const dm_piece *piece, int64_t *nans);
+  /* Of kinds with a sieve: takes an element of LINE, which may not be kept. NULL: none. SLOT: as of
+   * a piece. LIMITS: of lines; NULL: all have that of LIMIT. */
+  dm_status (*take)(dm_reducer *r, int64_t line, int64_t index, double value, int slot);
+  const float *(*limits)(const dm_reducer *r);
   /* Before the states are sent or absorbed, and before the result is made. */
   dm_status (*settle)(dm_reducer *r);
   int (*states)(dm_reducer *r, dm_reduce_state states[DM_REDUCE_STATES]);
@@ -52,6 +56,7 @@ struct dm_reducer {
   int64_t lines, length;
   int64_t room;
   const char *folder;            /* or NULL */
+  int threads;                   /* that the last elements were added on, at most */
   int64_t nans[DM_REDUCE_SLOTS]; /* the first one also has those of other ranks */
   void *kept;
 };

@@ -169,9 +169,15 @@ static dm_status number_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_number = {number_open,   number_close,  NULL,          number_add,
-                                        number_settle, number_states, number_absorb, number_kept,
-                                        number_bytes,  number_result};
+const dm_reduce_ops dm_reduce_number = {.open = number_open,
+                                        .close = number_close,
+                                        .add = number_add,
+                                        .settle = number_settle,
+                                        .states = number_states,
+                                        .absorb = number_absorb,
+                                        .kept = number_kept,
+                                        .bytes = number_bytes,
+                                        .result = number_result};
 
 bool dm_reduction_counts(dm_reduction_kind kind) {
   return kind == DM_REDUCE_ARGMAX || kind == DM_REDUCE_ARGMIN || kind == DM_REDUCE_COUNT;

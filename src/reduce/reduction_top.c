@@ -6,6 +6,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/copy.h"
+#include "core/crew.h"
 #include "core/units.h"
 #include "core/wide_vectors.h"
 #include "reduce/reduction_impl.h"
@@ -180,6 +181,17 @@ static dm_status top_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   return DM_OK;
 }
 
+/* Elements of a line come in any order: equal ones are told apart by their indices. */
+static dm_status top_take(dm_reducer *r, int64_t line, int64_t index, double value, int slot) {
+  (void)slot;
+  top_keep(r, line, (top_entry){value, index});
+  return DM_OK;
+}
+
+static const float *top_limits(const dm_reducer *r) {
+  return ((const top *)r->kept)->limit_f32;
+}
+
 /* ---- ranks ---- */
 
 static dm_status top_settle(dm_reducer *r) {
@@ -244,22 +256,40 @@ static dm_status top_pack(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUC
   return DM_OK;
 }
 
-static dm_status top_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS]) {
-  top *t = r->kept;
-  const int64_t all = r->lines * t->room, size = dm_dtype_size(type);
-  const double none = dm_dtype_is_integer(type) ? 0.0 : NAN;
-  DM_TRY(dm_buffer_alloc(dm_max(1, all) * size, &t->values));
-  DM_TRY(dm_buffer_alloc(dm_max(1, all) * (int64_t)sizeof *t->indices, (void **)&t->indices));
-  for (int64_t line = 0; line < r->lines; line++) {
+enum { TOP_LINES = 256 }; /* of a thread's turn */
+
+/* The result of some lines. */
+typedef struct top_sorting {
+  const dm_reducer *reducer;
+  dm_dtype type;
+} top_sorting;
+
+static dm_status top_sort_lines(void *context, int64_t turn) {
+  const top_sorting *s = context;
+  const dm_reducer *r = s->reducer;
+  const top *t = r->kept;
+  const int64_t size = dm_dtype_size(s->type), end = dm_min((turn + 1) * TOP_LINES, r->lines);
+  const double none = dm_dtype_is_integer(s->type) ? 0.0 : NAN;
+  for (int64_t line = turn * TOP_LINES; line < end; line++) {
     top_entry *heap = t->heap + line * t->room;
     top_sort(r->what.by, heap, t->used[line]);
     for (int64_t i = 0; i < t->room; i++) {
       const bool is = i < t->used[line];
       const int64_t at = line * t->room + i;
-      dm_store_wide((char *)t->values + at * size, type, 1, is ? &heap[i].value : &none, 1);
+      dm_store_wide((char *)t->values + at * size, s->type, 1, is ? &heap[i].value : &none, 1);
       t->indices[at] = is ? heap[i].index : -1;
     }
   }
+  return DM_OK;
+}
+
+static dm_status top_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_REDUCED_ARRAYS]) {
+  top *t = r->kept;
+  const int64_t all = r->lines * t->room, size = dm_dtype_size(type);
+  top_sorting s = {r, type};
+  DM_TRY(dm_buffer_alloc(dm_max(1, all) * size, &t->values));
+  DM_TRY(dm_buffer_alloc(dm_max(1, all) * (int64_t)sizeof *t->indices, (void **)&t->indices));
+  DM_TRY(dm_fork_each(dm_ceil_div(r->lines, TOP_LINES), r->threads, top_sort_lines, &s));
   if (r->what.sparse) return top_pack(r, type, arrays);
   arrays[0] = (dm_array){.dtype = type, .rows = r->lines, .cols = t->room, .data = t->values};
   arrays[1] =
@@ -267,5 +297,6 @@ static dm_status top_result(dm_reducer *r, dm_dtype type, dm_array arrays[DM_RED
   return DM_OK;
 }
 
-const dm_reduce_ops dm_reduce_top = {top_open,   top_close,  top_skips, top_add,   top_settle,
-                                     top_states, top_absorb, top_kept,  top_bytes, top_result};
+const dm_reduce_ops dm_reduce_top = {top_open,   top_close,  top_skips,  top_add,
+                                     top_take,   top_limits, top_settle, top_states,
+                                     top_absorb, top_kept,   top_bytes,  top_result};

@@ -18,6 +18,7 @@
 #include "emulated/emulated_checked.h"
 #include "emulated/emulated_memory.h"
 #include "emulated/emulated_moments.h"
+#include "emulated/emulated_sieve.h"
 #include "emulated/emulated_split.h"
 #include "engine/alpha_beta.h"
 
@@ -496,6 +497,8 @@ const dm_backend_ops dm_backend_cuda = {
     .center = emulated_center,
     .pairs = emulated_pairs,
     .correlate = emulated_correlate,
+    .sift = emulated_sift,
+    .raise = emulated_raise,
     .kernel_names = dm_cuda_kernels,
     .kernel_multiplies = dm_cuda_takes,
     .kernel_copies = dm_cuda_copies,

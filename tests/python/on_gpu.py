@@ -1,15 +1,19 @@
 """damier.matmul of arrays in GPU memory, compared with NumPy. Usage: on_gpu.py emulated|cuda, or native, which prints how
 exact a product is. Uses the memory of the emulated device in DAMIER_LIBRARY, or the CUDA runtime library; neither CuPy nor
 torch is needed."""
+import contextlib
 import ctypes
 import itertools
 import math
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 import damier
+import h5py
 import numpy as np
 import unlike_rows
 from gpu_arrays import BOTH, ByDlpack, ByInterface
@@ -453,11 +457,53 @@ class OnGpu(unittest.TestCase):
         self.assertLess(float(words), 0.9, "f64 was emulated")
         self.assertGreater(float(words), 0.001, "another product")
 
-    def in_place(self, dtype, op_a, op_b, columns, **words):
+    def test_unaligned_numbers_of_16_bits(self):
+        """Where cuBLAS is slow, by other ways."""
+        if isinstance(self.gpu, Emulated):
+            self.skipTest("of cuBLAS")
+        for shape, pad, columns in (((1301, 1303, 1307), 1, ""), ((1304, 1301, 1304), 0, "ab"), ((1301, 1304, 1307), 3, "c"), ((1304, 1304, 1304), 1, "")):
+            m, n, k = shape
+            a, b, c = drawn((m, k), "f2", 4), drawn((k, n), "f2", 5), drawn((m, n), "f4", 6)
+            there = [self.put(ByDlpack, x, name in columns, pad) for name, x in (("a", a), ("b", b), ("c", c))]
+            with damier.Context(alpha=2, beta=3) as context:
+                context.matmul(*there)
+                self.assertTrue(context.record["plan"]["recipe"].startswith("in place"))
+            np.testing.assert_array_equal(self.get(there[2]), 2 * (a.astype("f4") @ b.astype("f4")) + 3 * c)
+            for given in there:
+                self.gpu.release(given)
+        for rows, cols, pad, sums in ((70001, 301, 0, "f32"), (70001, 301, 2, "fast"), (40000, 1001, 0, "f32"), (9001, 1500, 1, "f32"), (3000, 1301, 0, "fast")):
+            x = drawn((rows, cols), "f2", 7)
+            there = [self.put(ByDlpack, x, pad=pad), self.put(ByDlpack, np.zeros((cols, cols), "f4"))]
+            damier.gram(*there, accumulate=sums)
+            np.testing.assert_array_equal(self.get(there[1]), x.T.astype("f4") @ x.astype("f4"), f"{rows} {cols} {pad} {sums}")
+            for given in there:
+                self.gpu.release(given)
+
+    def test_sums_that_are_cut_off_fail(self):
+        """The units cut sums of 16-bit numbers of one sign off, by more than the bound of a C that says that it was summed in f32."""
+        if isinstance(self.gpu, Emulated):
+            self.skipTest("of tensor cores")
+        rng = np.random.default_rng(8)
+        a, b = (rng.uniform(0.5, 1.5, shape).astype("f2") for shape in ((256, 1 << 17), (1 << 17, 256)))
+        with tempfile.TemporaryDirectory() as folder:
+            for sums, said, passes in (("fast", "fast", True), ("f32", "f32", True), ("fast", "f32", False)):
+                there = [self.put(ByDlpack, x) for x in (a, b, np.zeros((256, 256), "f4"))]
+                damier.matmul(*there, accumulate=sums)
+                path = Path(folder) / "all.h5"
+                with h5py.File(path, "w") as file:
+                    file["a"], file["b"], file["c"] = a, b, self.get(there[2])
+                    if said == "f32":
+                        file["c"].attrs["accumulate"] = said
+                for given in there:
+                    self.gpu.release(given)
+                with self.subTest(sums=sums, said=said), contextlib.nullcontext() if passes else self.assertRaises(damier.VerifyError):
+                    damier.verify(f"{path}:/a", f"{path}:/b", f"{path}:/c")
+
+    def in_place(self, dtype, op_a, op_b, columns, shape=(36, 40, 24), result=None, **words):
         """A product of arrays in GPU memory, those of COLUMNS stored by columns; the record must say that nothing moved."""
-        m, n, k = 36, 40, 24
+        m, n, k = shape
         a, b = drawn((k, m) if op_a != "n" else (m, k), dtype, 4), drawn((n, k) if op_b != "n" else (k, n), dtype, 5)
-        out = drawn((m, n), "i4" if dtype == "i1" else dtype, 6)
+        out = drawn((m, n), result or ("i4" if dtype == "i1" else dtype), 6)
         there = [self.put(ByDlpack, x, name in columns) for name, x in (("a", a), ("b", b), ("c", out))]
         with damier.Context(op_a=op_a, op_b=op_b, **words) as context:
             context.matmul(*there)
@@ -540,6 +586,20 @@ class OnGpu(unittest.TestCase):
             self.assertTrue(self.in_place(dtype, "t", "n", "a", compute=mode))
             self.assertTrue(self.in_place(dtype, "n", "n", "a", compute=mode))
             self.assertTrue(self.in_place(dtype, "t", "t", "b", compute=mode))
+
+    def test_modes_and_results_of_other_types(self):
+        for dtype, wide in (("f4", "f8"), ("c8", "c16")):
+            for columns, (op_a, op_b) in itertools.product(("", "abc"), ("nn", "ct")):
+                self.assertTrue(self.in_place(dtype, op_a, op_b, columns, compute="f64:int8", beta=2))
+                self.assertTrue(self.in_place(dtype, op_a, op_b, columns, compute="f64:int8", reproducible=True))
+                self.assertTrue(self.in_place(dtype, op_a, op_b, columns, result=wide, beta=2))
+                self.assertTrue(self.in_place(wide, op_a, op_b, columns, result=dtype))
+                self.assertTrue(self.in_place(dtype, op_a, op_b, columns, type="f64" if dtype == "f4" else "c128"))
+
+    def test_whole_numbers_of_odd_shapes(self):
+        for shape, ops, columns in itertools.product(((35, 41, 23), (2, 3, 5), (36, 41, 24)), ("nn", "tn", "nt"), ("", "abc")):
+            for words in ({}, {"reproducible": True}):
+                self.assertTrue(self.in_place("i1", *ops, columns, shape, **words))
 
     def test_complex_modes_in_all_orders(self):
         for (op_a, op_b), columns in itertools.product(("nn", "cn", "nt", "ct", "tc"), ("", "a", "b", "c", "ab", "abc")):
