@@ -55,9 +55,10 @@ def try_case(folder, damier, ranks, words, tiles):
 
 
 def fastest(folder, damier, ranks, words):
-    """The plan multiplies by residues, and so does the device, although it was opened for native products."""
+    """The plan multiplies by residues, and so does the device, although it was opened for native products.  On a slow machine
+    finding exponents does not matter."""
     out = folder / "record.json"
-    run(damier, ranks, *words_of(words + " --compute fastest"), "--json", out)
+    run(damier, ranks, *words_of(words + " --compute fastest --machine gflops=10"), "--json", out)
     record = records_of(out)[-1]
     if " work=f64:int8:16 " not in record["plan"]["recipe"] or record["verification"]["residual"] > 1:
         raise Failure(f"{record['plan']}, {record['verification']}")
