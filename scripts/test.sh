@@ -14,7 +14,7 @@ case "${1-}" in
 *) die "usage: scripts/test.sh [--all]" ;;
 esac
 # One of each kind, which find most mistakes.
-quick='^(unit\..*|layers.*|links.*|promise|documents\..*|cli\.(options|plan|kernels)|judge\.(layouts|ops|shapes|verify)|ranks\.quick'
+quick='^(unit\..*|layers.*|links.*|promise|documents\..*|cli\.(options|plan|kernels)|judge\.(layouts|ops|shapes|verify)|ranks\.quick\.[12]'
 quick+='|hostile\.make|library\..*|python|emulated\.library.*)$'
 ahead='' passed=0 failed=0 skipped=0 failures=()
 
@@ -182,7 +182,7 @@ if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMU
   if [ -n "$all" ]; then
     build_ahead
     # emulated.* run with sanitizers below; ranks.9 and ranks.threads have those of ranks.quick.
-    run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick)$'
+    run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick\.[12])$'
   else
     cores=$(nproc)
     note "about $((190 / (cores < 4 ? cores : 4) + 5)) s on $cores cores that are idle; --all takes 20 to 25 minutes on two"
