@@ -390,13 +390,17 @@ bool dm_backend_has_epilogue(dm_dtype c, dm_dtype sums) {
          dm_dtype_is_complex(c) == dm_dtype_is_complex(sums);
 }
 
+bool dm_backend_finishes(dm_dtype c, dm_dtype sums, const double alpha[2], bool reads_c) {
+  const bool copies = c == DM_I32 && sums == DM_I32 && alpha[0] == 1.0 && !reads_c;
+  return copies || dm_backend_has_epilogue(c, sums);
+}
+
 dm_status dm_backend_epilogue(dm_backend *backend, dm_view c, dm_view sums, const dm_view *old,
                               const double alpha[2], const double beta[2], dm_event *done) {
   static const double none[2] = {0.0, 0.0};
   DM_INHERIT(backend, epilogue);
   *done = 0;
-  const bool copies = sums.dtype == DM_I32 && c.dtype == DM_I32 && !old && alpha[0] == 1.0;
-  if (!backend->ops->epilogue || !(copies || dm_backend_has_epilogue(c.dtype, sums.dtype)) ||
+  if (!backend->ops->epilogue || !dm_backend_finishes(c.dtype, sums.dtype, alpha, old != NULL) ||
       c.space != DM_DEVICE || !alike(sums, sums) || sums.space != DM_DEVICE ||
       c.rows != sums.rows || c.cols != sums.cols ||
       (old && (old->dtype != c.dtype || old->space != DM_DEVICE || old->rows != c.rows ||

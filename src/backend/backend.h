@@ -213,9 +213,10 @@ dm_status dm_backend_add(dm_backend *backend, dm_view z, dm_view x, dm_view y, d
 
 /* C = alpha SUMS + beta OLD in device memory, computed and rounded as by dm_apply_alpha_beta
  * (engine/alpha_beta.h); posted like a product. OLD may be C, and has its type; NULL: beta is 0. C
- * and OLD may have any strides, SUMS has contiguous rows. HAS_EPILOGUE: of these types. Sums of
- * integers are only copied: with ALPHA 1 and no OLD. */
+ * and OLD may have any strides, SUMS has contiguous rows. HAS_EPILOGUE: of these types, with any
+ * factors. FINISHES: or with these; sums of integers are only copied. */
 bool dm_backend_has_epilogue(dm_dtype c, dm_dtype sums);
+bool dm_backend_finishes(dm_dtype c, dm_dtype sums, const double alpha[2], bool reads_c);
 dm_status dm_backend_epilogue(dm_backend *backend, dm_view c, dm_view sums, const dm_view *old,
                               const double alpha[2], const double beta[2], dm_event *done);
 

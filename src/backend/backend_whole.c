@@ -72,13 +72,6 @@ static bool sums_are_elements(const dm_tiles *tiles, const dm_whole_product *p) 
   return plain && aligned && p->c.dtype == type_of_sums(tiles, p->a.dtype);
 }
 
-/* Sums of integers are only copied. */
-static bool can_finish(const dm_tiles *tiles, const dm_whole_product *p) {
-  const dm_dtype sum = type_of_sums(tiles, p->a.dtype);
-  const bool copies = sum == DM_I32 && p->c.dtype == DM_I32 && p->alpha[0] == 1.0;
-  return (copies && dm_is_zero(p->beta)) || dm_backend_has_epilogue(p->c.dtype, sum);
-}
-
 /* The mode's type for operands of TYPE. */
 static dm_dtype type_of_mode(const dm_tiles *tiles, dm_dtype type) {
   return dm_compute_type(tiles->mode.work, dm_dtype_is_complex(type));
@@ -95,7 +88,8 @@ static bool suits_tiles(const dm_tiles *tiles, const dm_whole_product *p) {
     const dm_whole_product one = dm_whole_entry(p, e), by_rows = dm_whole_by_rows(&one);
     elements = elements && sums_are_elements(tiles, &by_rows);
   }
-  return elements || can_finish(tiles, p);
+  return elements || dm_backend_finishes(p->c.dtype, type_of_sums(tiles, p->a.dtype), p->alpha,
+                                         !dm_is_zero(p->beta));
 }
 
 /* One product, C by rows. */

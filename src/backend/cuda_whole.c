@@ -34,10 +34,10 @@ bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *p) {
 bool dm_cuda_prefers_panels(const dm_backend *backend, const dm_whole_product *p) {
   const dm_cuda *gpu = (const dm_cuda *)backend;
   const double least = 0x1p31; /* multiplications */
+  if (dm_dtype_size(p->a.dtype) != 2) return false;
   const dm_whole_product one = dm_whole_entry(p, 0);
   const bool deep = p->symmetric && dm_whole_is_deep(p->c.rows, p->a.cols);
-  if (dm_dtype_size(p->a.dtype) != 2 || deep ||
-      (double)one.c.rows * (double)one.c.cols * (double)one.a.cols < least ||
+  if (deep || (double)one.c.rows * (double)one.c.cols * (double)one.a.cols < least ||
       !dm_cuda_runs(gpu, &dm_cuda_registry()[DM_KERNEL_wgmma]))
     return false;
   const dm_view of[] = {one.a, one.b, one.c};

@@ -344,24 +344,24 @@ static dm_status describe_machine(dm_run *run, const dm_engine_options *engine,
 /* What lasts is told beforehand to all, in one line; the rest of the plan to those who ask for
  * details. */
 static void say_need(dm_run *run, const dm_setup *setup) {
-  char host[32], host_has[32], device[32], device_has[32], disk[32], time[32], recipe[DM_RECIPE];
+  char host[32], device[32], has[32], disk[32], time[32], recipe[DM_RECIPE];
+  char on_gpu[112] = "", on_disk[64] = "";
   const dm_plan *plan = &setup->plan;
   const double predicted = plan->forecast.start + plan->forecast.total;
-  const bool on_disk = dm_plan_in_file(&plan->problem, DM_C);
   const dm_level level = predicted >= setup_told ? DM_LOG_NOTE : DM_LOG_DETAIL;
   dm_plan_recipe(plan, recipe);
   dm_format_bytes(plan->host_bytes, host);
-  dm_format_bytes(plan->disk_bytes, disk);
-  dm_log_line(&run->log, level, "predicted %s, with %s of memory per rank%s%s%s",
-              dm_format_seconds(predicted, time), host, on_disk ? " and " : "", on_disk ? disk : "",
-              on_disk ? " on disk" : "");
+  if (dm_plan_in_file(&plan->problem, DM_C))
+    snprintf(on_disk, sizeof on_disk, " and %s on disk", dm_format_bytes(plan->disk_bytes, disk));
+  dm_log_line(&run->log, level, "predicted %s, with %s of memory per rank%s",
+              dm_format_seconds(predicted, time), host, on_disk);
   dm_log_line(&run->log, DM_LOG_DETAIL, "plan: %s", recipe);
-  dm_log_line(&run->log, DM_LOG_DETAIL, "needs per rank: %s of host memory (has %s)%s%s%s%s%s",
-              host, dm_format_bytes(setup->machine.host_bytes, host_has), plan->gpu ? ", " : "",
-              plan->gpu ? dm_format_bytes(plan->device_bytes, device) : "",
-              plan->gpu ? " of GPU memory (has " : "",
-              plan->gpu ? dm_format_bytes(setup->machine.device_bytes, device_has) : "",
-              plan->gpu ? ")" : "");
+  if (plan->gpu)
+    snprintf(on_gpu, sizeof on_gpu, ", %s of GPU memory (has %s)",
+             dm_format_bytes(plan->device_bytes, device),
+             dm_format_bytes(setup->machine.device_bytes, has));
+  dm_log_line(&run->log, DM_LOG_DETAIL, "needs per rank: %s of host memory (has %s)%s", host,
+              dm_format_bytes(setup->machine.host_bytes, has), on_gpu);
 }
 
 static dm_status same_everywhere(dm_run *run, const dm_plan *plan) {

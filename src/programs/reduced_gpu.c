@@ -69,11 +69,6 @@ static const dm_backend_ops *gpu_ops_of(const reduced *r) {
 
 /* ---- A and B ---- */
 
-static int64_t gpu_line_of(int64_t cols, dm_dtype dtype) {
-  const int64_t size = dm_dtype_size(dtype);
-  return dm_device_row(cols * size) / size;
-}
-
 static dm_view gpu_view_of(const dm_memory_matrix *m) {
   return (dm_view){m->data, m->dtype, DM_DEVICE, m->rows, m->cols, m->row_stride, m->col_stride};
 }
@@ -144,7 +139,7 @@ static dm_status gpu_load(reduced *r, int x) {
   dm_multiply *m = &gpu->multiply;
   dm_dataset *set = x == 0 ? &m->a : &m->b;
   dm_memory_matrix *to = &gpu->loaded[x];
-  const int64_t line = gpu_line_of(set->cols, set->dtype);
+  const int64_t line = dm_device_stride(set->cols, set->dtype);
   int64_t bytes;
   *to = (dm_memory_matrix){.division = DM_ON_ONE,
                            .dtype = set->dtype,
@@ -186,7 +181,7 @@ static dm_status gpu_fits(const reduced *r, bool *does) {
   double need = 0.0;
   for (int x = 0; x < (r->symmetric ? 1 : 2); x++) {
     const dm_dataset *set = x == 0 ? &r->multiply->a : &r->multiply->b;
-    const double lines = (double)set->rows * (double)gpu_line_of(set->cols, set->dtype);
+    const double lines = (double)set->rows * (double)dm_device_stride(set->cols, set->dtype);
     need += (dm_multiply_centers(r->multiply) ? 2.0 : 1.0) * lines * size;
   }
   *does = need < (double)has * (1.0 - 1.0 / GPU_TILE_SHARE - 1.0 / GPU_SPARE);
@@ -353,7 +348,7 @@ dm_status dm_reduced_gpu_choose_step(reduced *r) {
   const int64_t limit = r->stated->engine.memory_device;
   const int64_t has = limit > 0 ? dm_min(limit, device.memory_free) : device.memory_free;
   if (r->step == 0) r->step = gpu_step_of(r, dm_min(gpu_tile_bytes, has / GPU_TILE_SHARE));
-  gpu->line = gpu_line_of(dm_min(r->step, p->n), r->tile);
+  gpu->line = dm_device_stride(dm_min(r->step, p->n), r->tile);
   DM_TRY(dm_bytes_of(dm_min(r->step, p->m), gpu->line, dm_dtype_size(r->tile), &r->tile_bytes));
   DM_TRY(dm_backend_alloc(gpu->backend, DM_DEVICE, dm_max(1, r->tile_bytes), &gpu->tile));
   return dm_reduced_sift_open(r);

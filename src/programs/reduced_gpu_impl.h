@@ -43,7 +43,7 @@ struct dm_reduced_gpu {
   dm_reduced_gpu_times times;
 };
 
-/* Memory for what passes of tiles of R->step. */
+/* Takes memory for the elements that pass the sieve, in tiles of R->step lines. */
 dm_status dm_reduced_sift_open(reduced *r);
 
 #endif

@@ -181,7 +181,7 @@ static dm_status top_add(dm_reducer *r, const dm_piece *p, int64_t *nans) {
   return DM_OK;
 }
 
-/* Elements of a line come in any order: equal ones are told apart by their indices. */
+/* The order in which elements come does not matter: of equal ones the lower index is kept. */
 static dm_status top_take(dm_reducer *r, int64_t line, int64_t index, double value, int slot) {
   (void)slot;
   top_keep(r, line, (top_entry){value, index});
