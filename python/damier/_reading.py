@@ -27,6 +27,8 @@ def written(matrix: Any, output: Any, options: dict[str, Any]) -> Any:
     """Writes MATRIX, a matrix in a file, to OUTPUT, and returns the record."""
     if matrix.ndim > 2:
         raise UsageError(f"{matrix!r} has {matrix.ndim} dimensions; a matrix has 2", hint="[3] takes one of its matrices")
+    if options.get("if_needed"):
+        raise UsageError("if_needed applies to products, not to a matrix that is copied", hint="force=True replaces the copy")
     product, words = _product_of(matrix, options)
     return product._done(output, words)
 

@@ -59,6 +59,8 @@ class Record(Part):
             yield from self._datasets()
         elif "backends" in self:
             yield from self._library()
+        if str((self.get("files") or {}).get("c")).endswith(", made by an earlier run"):
+            yield "result", self["files"]["c"]
         if problem.get("types"):
             yield "types", str(problem["types"])
         seconds = times.get("total_s", (self.get("forecast") or {}).get("total_s"))

@@ -32,8 +32,7 @@ _OTHERS = {
     "dataset": "the name of the dataset in the location: 'FILE.h5:/name'", "key": "the name of the dataset in the location: 'FILE.h5:/name'",
     "numeric_only": "table.select_dtypes('number')", "svd_solver": "method='gram' or 'passes'", "centered": "center_a",
     "mode": "append=True or force=True", "method": "metric, or a function of its own: damier.cov, damier.cor",
-    "if_needed": "force=True, or 'damier multiply ... --if-needed' in a shell",
-    "skip_existing": "force=True, or 'damier multiply ... --if-needed' in a shell",
+    "skip_existing": "if_needed=True", "skip_if_exists": "if_needed=True", "resume": "the same call, which goes on, or if_needed=True",
     "json": "json.dump(record.to_dict(), file)", "quiet": "progress; calls print nothing by themselves", "print": "progress=True",
 }
 # What others call a function.
@@ -179,12 +178,16 @@ def in_python(text: str, operands: tuple[str, str] = ("a", "b")) -> str:
     "type='f32' or type='f64' converts the inputs first; protect=False leaves it out; c names it"
     >>> in_python("memory:A: a value is missing; --missing nan, zero or mean (cov and cor: or pairwise) says what it becomes", ("x", "y"))
     "x: a value is missing; missing='nan', 'zero' or 'mean' (cov and cor: or 'pairwise') says what it becomes"
+    >>> in_python('"center-a" and its like do not apply to gram')
+    'center_a and its like do not apply to gram'
     """
     names = {"A": operands[0], "B": operands[1], "C": "out"}
     text = re.sub(r"\bmemory:([\w-]+)", lambda found: names.get(found[1]) or found[1].replace("-", "_"), text)
     for sentence, here in _SENTENCES:
         text = text.replace(sentence, here)
     text = re.sub(r"^option '([\w-]+)'", lambda found: "k" if found[1] == "rank" else found[1].replace("-", "_"), text)
+    if '"' in text:  # the library's way to name one
+        text = re.sub(r'"([a-z][a-z-]*)"', lambda found: name if is_option(name := found[1].replace("-", "_")) else found[0], text)
     if "--" not in text:
         return text
     pieces = re.split(r"('(?:damier)[^']*'|\bdamier [^;]*)", text)

@@ -19,6 +19,8 @@ class ProductOptions(TypedDict, total=False):
 
     gpus: int | None
     """GPUs of this process, for arrays in host memory and files."""
+    if_needed: bool | None
+    """do nothing if the output is the complete result of the same inputs, options and version; else replace it as force does."""
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     append: bool | None
@@ -220,6 +222,8 @@ class SvdOptions(TypedDict, total=False):
 
     gpus: int | None
     """GPUs of this process, for arrays in host memory and files."""
+    if_needed: bool | None
+    """do nothing if the output is the complete result of the same inputs, options and version; else replace it as force does."""
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     method: Literal["auto", "gram", "passes"] | None
@@ -442,6 +446,8 @@ class PlanOptions(TypedDict, total=False):
 
     gpus: str | int | None
     """GPUs of a computer to plan for; a number, a list of indices, or none."""
+    if_needed: bool | None
+    """do nothing if the output is the complete result of the same inputs, options and version; else replace it as force does."""
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     append: bool | None
@@ -619,6 +625,8 @@ class ContextOptions(TypedDict, total=False):
 
     gpus: int | None
     """GPUs of this process, for arrays in host memory and files."""
+    if_needed: bool | None
+    """do nothing if the output is the complete result of the same inputs, options and version; else replace it as force does."""
     force: bool | None
     """replace an existing output if it holds only that dataset."""
     append: bool | None

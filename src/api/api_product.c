@@ -215,16 +215,38 @@ static dm_status api_product_arrange(dm_api_product *p) {
   return DM_OK;
 }
 
+/* Whether the matrices are all in files, which tell whether they have changed. */
+static bool is_of_files(const dm_api_product *p) {
+  return is_file(p->a) && is_file(p->b) && is_file(p->c) && (!p->files.has_c || is_file(&p->old));
+}
+
+static dm_status check_if_needed(const dm_api_product *p) {
+  if (!p->settings.if_needed || is_of_files(p)) return DM_OK;
+  return dm_hint(dm_fail(DM_E_USAGE, "\"if-needed\" needs all matrices in files"),
+                 "of a matrix in memory nothing tells whether it has changed");
+}
+
 /* X is inspected. */
 static dm_status describe_components(dm_api_product *p) {
+  const dm_log *log = &p->context->run.log;
+  dm_product_files *f = &p->files;
   DM_TRY(check_types(p, false));
-  return dm_request_settle_components(&p->settings, &p->context->run.log, is_file(p->c), &p->files);
+  return dm_request_settle_components(&p->settings, log, is_file(p->c), is_of_files(p), f);
+}
+
+/* Checks the file of C, unless it is found to be complete, and that is asked for. */
+static dm_status check_output(dm_api_product *p) {
+  if (!is_file(p->c)) return DM_OK;
+  if (is_of_files(p)) DM_TRY(dm_request_find_done(&p->settings, &p->files));
+  if (p->files.done) return DM_OK;
+  return dm_request_check_output(&p->settings, &p->context->run.log, &p->files);
 }
 
 /* Rejects contradictions before anything is started. */
 static dm_status describe_all(dm_api_product *p) {
   dm_product_files *f = &p->files;
   dm_problem problem;
+  DM_TRY(check_if_needed(p));
   DM_TRY(api_product_describe(p, p->a, 0, &f->a));
   DM_TRY(api_product_describe(p, p->b, 1, &f->b));
   if (p->stated.components) return describe_components(p);
@@ -242,7 +264,7 @@ static dm_status describe_all(dm_api_product *p) {
   DM_TRY(api_product_check_integral(p, &problem));
   dm_request_tell_types(&p->settings, &p->context->run.log, DM_LOG_DETAIL, &f->a, &f->b, &problem);
   DM_TRY(api_product_check_shape(p, &problem));
-  return is_file(p->c) ? dm_request_check_output(&p->settings, &p->context->run.log, f) : DM_OK;
+  return check_output(p);
 }
 
 /* Products of a matrix with itself have the ops that make C symmetric. */
@@ -367,7 +389,9 @@ dm_status dm_api_product_in_place(dm_api_product *product, dm_in_place_outcome *
     memset(product->seen, 0, sizeof product->seen);
     describe_job(product, job);
   }
-  if (product->stated.components || dm_is_pairwise(job) || dm_is_reduced(job)) return DM_OK;
+  if (product->files.done || product->stated.components || dm_is_pairwise(job) ||
+      dm_is_reduced(job))
+    return DM_OK;
   DM_TRY(dm_in_place_run(&context->in_place, &context->run, job, outcome, taken));
   api_product_keep(product, *taken);
   return DM_OK;
@@ -379,6 +403,10 @@ static dm_status find_components(dm_api_product *p, dm_record *record) {
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &job)));
   DM_TRY(dm_comm_agree(run->world, dm_request_components_job(&p->settings, &p->files, job)));
   job->multiply = p->job;
+  if (p->files.done) {
+    dm_components_done(run, job, record);
+    return DM_OK;
+  }
   return dm_components_run(&p->context->run, job, is_kept_only(p->c) ? &p->context->found : NULL,
                            record);
 }
@@ -388,6 +416,7 @@ dm_status dm_api_product_multiply(dm_api_product *product, dm_record *record) {
   dm_multiply *job = &product->job;
   describe_job(product, job);
   if (product->stated.components) return find_components(product, record);
+  if (product->files.done) return dm_multiply_done(&product->context->run, job, record);
   if (dm_is_reduced(job))
     return dm_reduced_run(&product->context->run, job,
                           is_kept_only(product->c) ? &product->context->kept : NULL, record);

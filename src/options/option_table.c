@@ -129,7 +129,7 @@ const dm_option dm_options[] = {
     {"files", 0, "FOLDER", BENCH_R, DM_GROUP_FILES, NULL,
      "also measure reading and writing in FOLDER", OF_COMMAND(dm_value_set_text, files), .flags_only = true, .usual = BENCH_R},
     {"if-needed", 0, NULL, MULTIPLY | OPTION_FACTORS, DM_GROUP_FILES, NULL,
-     "do nothing if the output is the complete result of the same inputs, options and version; else replace it as --force does", OF_JOB(dm_value_set_flag, if_needed), .flags_only = true, .usual = MULTIPLY | OPTION_FACTORS},
+     "do nothing if the output is the complete result of the same inputs, options and version; else replace it as --force does", OF_PRODUCT(dm_value_set_flag, if_needed), .flags_only = true, .usual = MULTIPLY | OPTION_FACTORS},
     {"dry-run", 0, NULL, CLEAN, DM_GROUP_FILES, NULL,
      "list the files; remove nothing", OF_COMMAND(dm_value_set_flag, dry_run), .python = NO_KEYWORD, .flags_only = true, .usual = CLEAN},
     {"resumable", 0, NULL, CLEAN, DM_GROUP_FILES, NULL,

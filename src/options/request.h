@@ -148,6 +148,11 @@ dm_status dm_request_inspect_operands(const dm_settings *settings, const dm_log 
 dm_status dm_request_inspect_files(const dm_settings *settings, const dm_log *log,
                                    const char *const operands[2], dm_product_files *files);
 
+/* Sets what C is made of, and whether the output already is that, if the user asks for it. In doubt
+ * it is not. A, B, the old C and the vectors are known; the matrices are in files. DM_E_USAGE: that
+ * cannot be told. (request_done.c) */
+dm_status dm_request_find_done(const dm_settings *settings, dm_product_files *files);
+
 /* Checks only the output; A, B and the old C are known. */
 dm_status dm_request_check_output(const dm_settings *settings, const dm_log *log,
                                   dm_product_files *files);
@@ -167,9 +172,10 @@ dm_status dm_request_find_components(const dm_settings *settings, dm_product_fil
 dm_status dm_request_inspect_components(const dm_settings *settings, const dm_log *log,
                                         const char *operand, bool to_file, dm_product_files *files);
 
-/* The same of X that is inspected, as A and B of FILES; TO_FILE: the result is to be one. */
+/* The same of X that is inspected, as A and B of FILES; TO_FILE: the result is to be one; FIND: X
+ * is one, too, and a complete result is looked for. */
 dm_status dm_request_settle_components(const dm_settings *settings, const dm_log *log, bool to_file,
-                                       dm_product_files *files);
+                                       bool find, dm_product_files *files);
 
 /* The job of FILES. DM_E_USAGE: options that contradict each other, or no rank. */
 dm_status dm_request_components_job(const dm_settings *settings, const dm_product_files *files,

@@ -94,9 +94,10 @@ static dm_status components_outputs_check(const dm_settings *s, bool to_file, dm
 }
 
 dm_status dm_request_settle_components(const dm_settings *s, const dm_log *log, bool to_file,
-                                       dm_product_files *f) {
+                                       bool find, dm_product_files *f) {
   DM_TRY(components_inputs_check(s, log, f));
-  return components_outputs_check(s, to_file, f);
+  if (find) DM_TRY(dm_request_find_components(s, f));
+  return f->done ? DM_OK : components_outputs_check(s, to_file, f);
 }
 
 dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
@@ -104,9 +105,7 @@ dm_status dm_request_inspect_components(const dm_settings *s, const dm_log *log,
   DM_TRY(check_components(s));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 0, false, &f->a));
   DM_TRY(dm_request_inspect_factor(s, log, operand, 1, false, &f->b));
-  DM_TRY(components_inputs_check(s, log, f));
-  if (to_file) DM_TRY(dm_request_find_components(s, f));
-  return f->done ? DM_OK : components_outputs_check(s, to_file, f);
+  return dm_request_settle_components(s, log, to_file, to_file, f);
 }
 
 /* ---- components in a file ---- */
@@ -173,5 +172,5 @@ dm_status dm_request_verify_components(dm_settings *s, const dm_log *log,
                         strcmp(dm_attributes_find(list, "decomposition"), "svd") == 0);
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 0, false, &f->a));
   DM_TRY(dm_request_inspect_factor(s, log, operands[0], 1, false, &f->b));
-  return dm_request_settle_components(s, log, false, f);
+  return dm_request_settle_components(s, log, false, false, f);
 }

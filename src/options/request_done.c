@@ -58,16 +58,21 @@ static dm_status done_add_input(const dm_dataset *input, uint64_t *sum) {
 
 static dm_status done_identify(const dm_settings *s, const dm_product_files *f,
                                char text[DM_REQUEST]) {
+  enum { DONE_MATRICES = 3 };
   static const char version[] = DM_VERSION " " DM_GIT;
   const dm_vectors *v = &f->vectors;
-  const dm_dataset *const inputs[] = {&f->a,         &f->b,         f->has_c ? &f->c : NULL,
-                                      &v->center[0], &v->center[1], &v->scale[0],
-                                      &v->scale[1],  &v->weights};
+  const dm_dataset *const inputs[DONE_MATRICES + DM_USER_VECTORS] = {
+      &f->a,        &f->b,      f->has_c ? &f->c : NULL, &v->center[0], &v->center[1], &v->scale[0],
+      &v->scale[1], &v->weights};
   uint64_t sum = done_add_options(done_add(0, version, sizeof version), s);
-  for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+  for (int i = 0; i < DONE_MATRICES + DM_USER_VECTORS; i++) {
+    const dm_numbers *own = i < DONE_MATRICES ? NULL : &s->numbers[i - DONE_MATRICES];
     const char place = (char)i;
     sum = done_add(sum, &place, 1);
-    if (inputs[i]) DM_TRY(done_add_input(inputs[i], &sum));
+    if (own && own->list)
+      sum = done_add(sum, own->list, (size_t)own->count * sizeof *own->list);
+    else if (inputs[i])
+      DM_TRY(done_add_input(inputs[i], &sum));
   }
   snprintf(text, DM_REQUEST, "%016llx", (unsigned long long)sum);
   return DM_OK;
@@ -129,9 +134,7 @@ static dm_status done_check_old(const dm_settings *s, const dm_product_files *f)
                  "name another output than the old C");
 }
 
-/* Sets what C is made of, and whether the output already is that, if the user asks for it. In doubt
- * it is not. DM_E_USAGE: that cannot be told. */
-static dm_status done_find(const dm_settings *s, dm_product_files *f) {
+dm_status dm_request_find_done(const dm_settings *s, dm_product_files *f) {
   DM_FREED dm_attributes *list = NULL;
   dm_reductions kept;
   DM_TRY(dm_request_reductions(s, &kept));
@@ -188,6 +191,6 @@ dm_status dm_request_inspect_files(const dm_settings *s, const dm_log *log,
   DM_TRY(dm_request_inspect_operands(s, log, operands, f, &problem));
   const dm_equation equation = dm_request_equation(s);
   DM_TRY(dm_request_inspect_vectors(s, log, &equation, &f->a, &f->b, &f->vectors));
-  DM_TRY(done_find(s, f));
+  DM_TRY(dm_request_find_done(s, f));
   return f->done ? DM_OK : dm_request_check_output(s, log, f);
 }

@@ -281,7 +281,6 @@ class Everyday(FolderCase):
         self.says("weights: number 1", lambda: damier.cov(self.a, weights=np.where(np.arange(60) == 1, -1.0, 1.0)))
         self.says("k: 'mle' is not", lambda: damier.PCA("mle").fit(self.a))
         self.says("option of damier.matmul and damier.multiply", lambda: damier.gram(self.a, center_b="columns"))
-        self.says("--if-needed", lambda: damier.multiply("a.npy", "b.npy", "c.npy", if_needed=True))
         with self.assertWarnsRegex(damier.DamierWarning, "^x: 3 of 3 columns are 0"):
             damier.gram(np.zeros((3, 3)), metric="cosine")
 
