@@ -62,9 +62,10 @@ def compiler(name):
 
 
 def works(program):
-    """MPI's wrapper may exist without its compiler."""
-    return shutil.which(program) and subprocess.run([program, "--version"], capture_output=True,
-                                                    check=False).returncode == 0
+    """MPI's wrapper may exist without its compiler; where CI is set all are there."""
+    found = shutil.which(program) and subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
+    expect(found or not os.environ.get("CI"), f"{program} does not work, and its examples would be left out")
+    return found
 
 
 def call(*words, folder=None, **more):
