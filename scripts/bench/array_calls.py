@@ -1,32 +1,34 @@
 #!/usr/bin/env python3
-"""Calls of the Python package on arrays in memory, in turns with what else computes the same: array_calls.py SET [--only FACT=VALUE ...]
+"""Calls of the Python package on arrays in memory, in turns with what else computes the same: array_calls.py SET [FACT=VALUE ...]
 
   host_arrays      NumPy arrays: torch, which copies to one GPU and back, one GPU and --gpus; without a GPU numpy.matmul
   host_operands    rows in the host memory of ranks, on their GPUs: the copies alone, the products alone
   in_place         arrays in GPU memory; with ranks rows of each, beside which torch gathers B by NCCL: torch.matmul
   in_place_divisions    the same in other divisions, some in pinned host memory: damier of rows
-  gram_memory, cov_memory    NumPy arrays: numpy.matmul (dsyrk for x.T @ x), cblas_dsyrk of --blas; numpy.cov
-  gram_gpu, cov_gpu          torch arrays: torch.matmul, cublasDsyrk of --cublas; torch.cov
-  gram_gpus, gram_ranks      rows of X and C in the GPU or host memory of each rank: damier.matmul, ScaLAPACK's pdsyrk (--library)
+  gram_memory, gram_gpu      NumPy or torch arrays: damier.matmul; dsyrk of --blas, or of cuBLAS
+  gram_gpus, gram_ranks      rows of X and C in the GPU or host memory of each rank: damier.matmul; ScaLAPACK's pdsyrk (--library)
+  cov_memory, cov_gpu        NumPy or torch arrays: damier.gram, numpy.cov or torch.cov
   modes, shapes, grams       GPU memory, what is not one native library call: torch.matmul (f32 without TF32)
   modes_on_two, grams_on_two rows of A, B and C on each of two GPUs: B gathered and torch.matmul, one GPU that has all
   sums             errors of sums of 16-bit products
 
+The cases are those of the records in docs/results, with other values of the facts that are named; --only takes those that have them.
 Takes the damier package (PYTHONPATH, DAMIER_LIBRARY), torch for GPUs, and mpi4py for ranks (mpirun -n 2 array_calls.py ...; gram_ranks with
 OPENBLAS_NUM_THREADS=1). Times are of the calls as a program sees them, the result complete, on the slowest rank; C exists before, and is
-verified. A record of each case and way is appended; --size has other sizes than the set's.
+verified. A record of each case and way is appended.
 """
+import ast
 import contextlib
 import ctypes
 import dataclasses
-import itertools
 import os
 
 import damier
 import numpy as np
 
 from job_ranks import HAS_GPU, TYPES, Job, torch
-from measure import NUMPY_TYPES, Failed, append, code_of_package, made_by, options_of, start
+from measure import NUMPY_TYPES, ROOT, Failed, append, code_of_package, made_by, options_of, start
+from tables import read_records
 
 REAL = {"f64": ctypes.c_double, "f32": ctypes.c_float}
 SHORT = ("bf16", "f16")
@@ -181,55 +183,44 @@ def in_place_divisions(bench, dtype, size, verify, division):
     return compared(bench, lambda: first.matmul(*rows), lambda: second.matmul(*(part for _, part in parts)), out, there, "rows")
 
 
-def gram_memory(bench, _, dtype, size):
-    x = np.random.default_rng(1).normal(size=(size, size)).astype(NUMPY_TYPES[dtype])
-    y, out = x.copy(), np.empty_like(x)
-    calls = {"gram": lambda: damier.gram(x, out), "matmul": lambda: damier.matmul(x.T, y, out), "numpy": lambda: x.T @ x,
-             "numpy_general": lambda: x.T @ y}
-    if bench.options.blas:
-        syrk, real = getattr(ctypes.CDLL(bench.options.blas), {"f64": "cblas_dsyrk", "f32": "cblas_ssyrk"}[dtype]), REAL[dtype]
-        row_major, lower, transposed = 101, 122, 112
-        calls["syrk"] = lambda: syrk(row_major, lower, transposed, size, size, real(1), ctypes.c_void_p(x.ctypes.data), size, real(0),
-                                     ctypes.c_void_p(out.ctypes.data), size)
-    return calls
-
-
-def cov_memory(_, __, dtype, size):
-    x = np.random.default_rng(1).normal(size=(10 * size, size)).astype(NUMPY_TYPES[dtype])
-    return {"cov": lambda: damier.cov(x), "gram": lambda: damier.gram(x), "numpy_cov": lambda: np.cov(x, rowvar=False, dtype=x.dtype)}
-
-
-def cov_gpu(bench, _, dtype, size):
-    x, out = bench.job.random(dtype, 1000 * size, size), bench.job.random(dtype, size, size)
-    return {"cov": lambda: damier.cov(x, out=out), "gram": lambda: damier.gram(x, out), "torch_cov": lambda: torch.cov(x.T)}
-
-
-def gram_gpu(bench, _, dtype, size):
-    x, out = (bench.job.random(dtype, size, size) for _ in range(2))
-    y = x.clone()
-    calls = {"gram": lambda: damier.gram(x, out, type_c=dtype), "matmul": lambda: damier.matmul(x.T, y, out, type_c=dtype),
-             "gram_unverified": lambda: damier.gram(x, out, type_c=dtype, verify=False), "torch": lambda: torch.matmul(x.T, y)}
-    if bench.options.cublas and dtype != "bf16":
-        library, handle = ctypes.CDLL(bench.options.cublas), ctypes.c_void_p()
-        library.cublasCreate_v2(ctypes.byref(handle))
-        syrk = library.cublasDsyrk_v2 if dtype == "f64" else library.cublasSsyrk_v2
-        one, zero = REAL[dtype](1), REAL[dtype](0)
-        calls["syrk"] = lambda: syrk(handle, 0, 0, size, size, ctypes.byref(one), ctypes.c_void_p(x.data_ptr()), size,
-                                     ctypes.byref(zero), ctypes.c_void_p(out.data_ptr()), size)
-    return calls
-
-
-def gram_of_ranks(bench, of, dtype, size):
-    x, y, out = (bench.job.random(dtype, size // bench.job.ranks, size) for _ in range(3))
-    half, full, of_rows, full_of_rows = (bench.context(bench.job.world, type_c=dtype, **op) for op in ({}, {"op_a": "t"}, {}, {"op_b": "t"}))
-    calls = {"gram": lambda: half.gram(x, out), "matmul": lambda: full.matmul(x, y, out),
-             "gram_of_rows": lambda: of_rows.gram(x, out, of="rows"), "matmul_of_rows": lambda: full_of_rows.matmul(x, y, out)}
-    if of == "ranks":
+def syrk_of(bench, x, out, dtype):
+    """The call of a library that computes one triangle of X^T X, where there is one."""
+    job, size = bench.job, len(out)
+    if dtype not in REAL or (job.world and job.device):
+        return {}
+    if job.world:
         from rivals import Pdgemm  # pylint: disable=import-outside-toplevel
-        rival = Pdgemm(dtype, size, bench.options)
+        rival = Pdgemm(dtype, size * job.ranks, bench.options)
         rival.open(rival.quickest(rival.syrk))
-        calls["syrk"] = rival.syrk
-    return calls
+        return {"syrk": rival.syrk}
+    one, zero, letter = REAL[dtype](1), REAL[dtype](0), {"f64": "d", "f32": "s"}[dtype]
+    if job.device:
+        from rivals import cublas, handle_of  # pylint: disable=import-outside-toplevel
+        library = cublas()
+        call, handle = getattr(library, f"cublas{letter.upper()}syrk_v2"), handle_of(library.cublasCreate_v2)
+        return {"syrk": lambda: call(handle, 0, 0, size, size, ctypes.byref(one), ctypes.c_void_p(x.data_ptr()), size, ctypes.byref(zero),
+                                     ctypes.c_void_p(out.data_ptr()), size)}
+    if not bench.options.blas:
+        return {}
+    call, row_major, lower, transposed = getattr(ctypes.CDLL(bench.options.blas), f"cblas_{letter}syrk"), 101, 122, 112
+    return {"syrk": lambda: call(row_major, lower, transposed, size, size, one, ctypes.c_void_p(x.ctypes.data), size, zero,
+                                 ctypes.c_void_p(out.ctypes.data), size)}
+
+
+def gram(bench, _, dtype, size):
+    """X^T X, and the product of X and another matrix; with ranks, which have rows of each, also of rows."""
+    x, y, out = (bench.job.random(dtype, size // bench.job.ranks, size) for _ in range(3))
+    half, full, full_of_rows = (bench.context(bench.job.world, type_c=dtype, **op) for op in ({}, {"op_a": "t"}, {"op_b": "t"}))
+    of_rows = {"gram_of_rows": lambda: half.gram(x, out, of="rows"), "matmul_of_rows": lambda: full_of_rows.matmul(x, y, out)}
+    return {"gram": lambda: half.gram(x, out), "matmul": lambda: full.matmul(x, y, out)} | (
+        of_rows if bench.job.world else {}) | syrk_of(bench, x, out, dtype)
+
+
+def cov(bench, _, dtype, size):
+    on_gpu = bench.job.device is not None
+    x, out = bench.job.random(dtype, (1000 if on_gpu else 10) * size, size), bench.job.random(dtype, size, size)
+    return {"cov": lambda: damier.cov(x, out=out), "gram": lambda: damier.gram(x, out)} | (
+        {"torch_cov": lambda: torch.cov(x.T)} if on_gpu else {"numpy_cov": lambda: np.cov(x, rowvar=False, dtype=x.dtype)})
 
 
 def products(bench, a, b, c, plain, **words):
@@ -305,104 +296,56 @@ def sums(bench, m, n, k, dtype):
     bench.told["error"] = ((c[:64].double() - wanted) / wanted).mean().item()
 
 
-# ---- sets: their cases are (facts, which are the arguments of the ways, other words) ----
-
-def cases(names, *rows):
-    """Of facts NAMES; a dict at a row's end has other words."""
-    return [(dict(zip(names.split(), row)), row[-1] if isinstance(row[-1], dict) else {}) for row in rows]
-
-
-def sizes(*pairs, **more):
-    """Of each type and size, and all combinations of what else varies."""
-    return [({"type": kind, "size": size} | dict(zip(more, values)), {})
-            for kind, each in pairs for values in itertools.product(*more.values()) for size in each]
-
-
-def squares(*rows):
-    return cases("m n k type unlike", *((n, n, n, kind, words.pop("unlike", False), words) for kind, n, words in rows))
-
-
-def gram_cases(of, *kinds):
-    return [({"of": of, "type": kind, "size": 8192}, {}) for kind in kinds]
-
-
 @dataclasses.dataclass
 class Set:
     verb: object  # of its records, or a function of the Job
     ways: object
-    cases: list
+    facts: str  # of a case in its records, the arguments of the ways; what OPTIONS name follows as words
     pairs: int = 10
     gpus: bool = True
     devices: int = 1  # of this process
+    of: object = None  # tells sets with the same verb apart
 
 
-VERIFY = (False, True)
-DIVISIONS = ("columns columns columns", "rows256 rows256 rows256", "rows64 rows64 rows64", "columns64 columns64 columns64",
-             "rows rows one", "one one one", "rows all rows", "host host rows", "rows rows host")  # of A, B and C
-ALONE = sizes(("f64", (256, 2048, 8192, 16384)), ("f32", (256, 2048, 8192, 16384)), ("bf16", (2048, 8192, 16384)), ("c128", (2048,)), verify=VERIFY)
-OF_RANKS = sizes(("f64", (2048, 8192, 16384, 32768)), ("f32", (8192, 16384)), ("bf16", (8192, 16384, 32768)), verify=VERIFY)
+OPTIONS = ("compute", "kernel", "reproducible")
+SQUARES = "m n k type"
 SETS = {
-    "host_arrays": Set("arrays" if HAS_GPU else "arrays on CPUs", host_arrays, sizes(
-        ("f64", (4096, 16384)), ("f32", (16384,)), ("f64", (32768,))) if HAS_GPU else sizes(("f64", (8, 64, 256, 2048)), ("f32", (2048,))),
-        gpus=HAS_GPU),
-    "host_operands": Set("host operands", host_operands, cases("case", *((name,) for name in (
-        "16384x16384x16384:pageable:host", "16384x16384x16384:pinned:host", "65536x65536x32768:pageable:gpu", "65536x65536x32768:pinned:gpu"))),
-        pairs=3),
-    "in_place": Set(lambda job: "in place" + " ranks" * (job.ranks > 1), in_place, lambda job: OF_RANKS if job.world else ALONE),
-    "in_place_divisions": Set("in place divisions", in_place_divisions, [case for case in sizes(
-        ("f64", (8192, 16384)), ("bf16", (16384,)), verify=VERIFY, division=DIVISIONS)
-        if case[0]["type"] == "f64" or "host" not in case[0]["division"]]),
-    "gram_memory": Set("gram bench", gram_memory, gram_cases("memory", "f64", "f32"), 5, False),
-    "cov_memory": Set("gram bench", cov_memory, gram_cases("cov", "f64", "f32"), 5, False),
-    "gram_gpu": Set("gram bench", gram_gpu, gram_cases("gpu", "f64", "f32", "bf16"), 5),
-    "cov_gpu": Set("gram bench", cov_gpu, gram_cases("gpu_cov", "f64", "f32"), 5),
-    "gram_gpus": Set("gram bench", gram_of_ranks, gram_cases("gpus", "f64", "f32", "bf16"), 5),
-    "gram_ranks": Set("gram bench", gram_of_ranks, gram_cases("ranks", "f64"), 5, False),
-    "modes": Set("gpu modes", modes, squares(
-        ("f64", 8192, {}), ("f64", 8192, {"compute": "f64:int8"}), ("f64", 8192, {"compute": "fastest"}), ("f64", 8192, {"reproducible": True}),
-        ("f64", 8192, {"compute": "f64:int8", "unlike": True}), ("f64", 8192, {"compute": "fastest", "unlike": True}), ("c128", 8192, {}),
-        ("c128", 8192, {"compute": "f64:int8"}), ("c128", 8192, {"reproducible": True}), ("f32", 8192, {}), ("f32", 8192, {"compute": "fastest"}),
-        ("f32", 8192, {"compute": "f32:f16"}), ("f32", 8192, {"compute": "tf32"}), ("bf16", 8192, {}), ("bf16", 8192, {"kernel": "wgmma"}),
-        ("f64", 4096, {"kernel": "mma"}), ("f32", 4096, {"kernel": "warp_tile"}), ("f32", 4096, {"kernel": "vectorized"}))),
-    "shapes": Set("gpu shapes", shapes, cases(
-        "m n k batch type", (256, 256, 256, 0, "f64"), (1000000, 64, 64, 0, "f64"), (64, 64, 1000000, 0, "f64"), (128, 128, 1000000, 0, "bf16"),
-        (65536, 256, 8192, 0, "bf16"), (4096, 4096, 4096, 0, "bf16"), (32, 32, 32, 4096, "f32"), (64, 64, 64, 1000, "f64"),
-        (2048, 2048, 2048, 64, "bf16"))),
-    "grams": Set("gpu grams", grams, cases(
-        "rows columns type", (1000000, 1000, "f32"), (1000000, 1000, "f32", {"compute": "fastest"}), (200000, 1000, "f64"),
-        (1000000, 1000, "bf16"), (1000000, 1000, "f16"), (300000, 500, "f32"), (65536, 2048, "f32"), (50000, 2048, "f64"), (65536, 4096, "bf16"),
-        (65536, 4096, "f16"), (100000, 1024, "c128"), (16384, 16384, "f32"), (16384, 16384, "f32", {"compute": "fastest"}),
-        (8192, 8192, "f64", {"compute": "f64:int8"}), (8192, 8192, "c128", {"compute": "f64:int8"}), (16384, 16384, "bf16"))),
-    "modes_on_two": Set("gpus modes", modes_on_two, cases("m n k type", *((n, n, n, kind, words) for kind, n, words in (
-        ("f64", 8192, {}), ("f64", 16384, {}), ("bf16", 16384, {}), ("f64", 16384, {"compute": "f64:int8"}),
-        ("c128", 8192, {"compute": "f64:int8"}), ("f32", 16384, {"compute": "tf32"}), ("f64", 8192, {"reproducible": True})))), devices=2),
-    "grams_on_two": Set("gpus grams", grams_on_two, cases(
-        "rows columns type", (1000000, 1000, "f32"), (200000, 1000, "f64"), (1000000, 1000, "bf16"), (16384, 16384, "f64"), (8192, 8192, "c128")),
-        devices=2),
-    "sums": Set("gpu sums", sums, cases("m n k type", *((4096, 4096, k, kind) for kind in SHORT for k in (16384, 65536)))),
-}
+    "host_arrays": Set("arrays" if HAS_GPU else "arrays on CPUs", host_arrays, "type size", gpus=HAS_GPU),
+    "host_operands": Set("host operands", host_operands, "case", 3),
+    "in_place": Set(lambda job: "in place" + " ranks" * (job.ranks > 1), in_place, "type size verify"),
+    "in_place_divisions": Set("in place divisions", in_place_divisions, "type size verify division"),
+    "gram_memory": Set("gram bench", gram, "of type size", 5, False, of="memory"), "gram_gpu": Set("gram bench", gram, "of type size", 5, of="gpu"),
+    "gram_ranks": Set("gram bench", gram, "of type size", 5, False, of="ranks"), "gram_gpus": Set("gram bench", gram, "of type size", 5, of="gpus"),
+    "cov_memory": Set("gram bench", cov, "of type size", 5, False, of="cov"), "cov_gpu": Set("gram bench", cov, "of type size", 5, of="gpu_cov"),
+    "modes": Set("gpu modes", modes, SQUARES + " unlike"), "shapes": Set("gpu shapes", shapes, "m n k batch type"),
+    "grams": Set("gpu grams", grams, "rows columns type"), "sums": Set("gpu sums", sums, SQUARES),
+    "modes_on_two": Set("gpus modes", modes_on_two, SQUARES, devices=2),
+    "grams_on_two": Set("gpus grams", grams_on_two, "rows columns type", devices=2)}
 
 
-def chosen(options, job, kind):
-    """The cases with the sizes and facts that were asked for."""
-    mine = kind.cases(job) if callable(kind.cases) else kind.cases
-    if options.size and "size" not in mine[0][0]:
-        raise Failed(f"{options.set} has no sizes to replace")
-    if options.size:
-        mine = [*{repr(facts | {"size": size}): (facts | {"size": size}, words) for facts, words in mine for size in options.size}.values()]
-    asked = [word.split("=") for word in options.only]
-    return [case for case in mine if all(str((case[0] | case[1]).get(fact)) == value for fact, value in asked)]
+def cases(options, kind, verb):
+    """(facts, words) of the project's records, changed as was asked for."""
+    words = [word.split("=") for word in options.words]
+    asked = {fact: ast.literal_eval(value) if value[:1].isdigit() or value in ("True", "False") else value for fact, value in words}
+    found = {}
+    for path in sorted((ROOT / "docs/results").glob("*.jsonl")):
+        for r in read_records(path):
+            if r["verb"] == verb and kind.of in (None, r.get("of")):
+                case = {fact: r[fact] for fact in kind.facts.split()} | asked
+                found[repr(case), *map(r.get, OPTIONS)] = case, {word: r[word] for word in OPTIONS if word in r}
+    wanted = [word.split("=") for word in options.only]
+    return [case for case in found.values() if all(str((case[0] | case[1]).get(fact)) == value for fact, value in wanted)]
 
 
 def main():
-    options = options_of(__doc__, "", ("set", {"choices": SETS}), pairs=0, gpus=2, only={"nargs": "*", "default": (), "help": "FACT=VALUE"},
-                         size={"type": int, "nargs": "*"}, blas="", cublas="", library="")
+    options = options_of(__doc__, "", ("set", {"choices": SETS}), ("words", {"nargs": "*", "metavar": "FACT=VALUE"}), pairs=0, gpus=2,
+                         only={"nargs": "*", "default": (), "metavar": "FACT=VALUE"}, blas="", library="")
     kind = SETS[options.set]
     options.output, options.pairs = options.output or f"{options.set}.jsonl", options.pairs or kind.pairs
     if kind.gpus and (not HAS_GPU or torch.cuda.device_count() < kind.devices):
         raise Failed(f"{options.set} takes torch with {kind.devices} GPU{'s' * (kind.devices > 1)}")
     bench = Bench(options, kind.gpus, kind.devices)
-    for case in chosen(options, bench.job, kind):
+    for case in cases(options, kind, kind.verb(bench.job) if callable(kind.verb) else kind.verb):
         bench.measure(kind, *case)
     if torch and torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()

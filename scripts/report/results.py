@@ -14,15 +14,17 @@ import re
 import signal
 import sys
 
-import page_tables
-import summary
-from page_tables import simulated_tables
+import tables_of_arrays
+import tables_of_commands
+import tables_of_kernels
+import tables_of_products
+from tables_of_products import simulated_tables
 from tables import commit_of, grouped, machine_ranks, read_records, shape_of, table, version_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PRESENT = re.search(r"project\(damier VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
-TABLES = page_tables.TABLES + summary.TABLES
+TABLES = [*tables_of_products.TABLES, *tables_of_arrays.TABLES, *tables_of_commands.TABLES, *tables_of_kernels.TABLES]
 # Records of these files are of a kind of their own; those of others are of the kind of their verb.
 FILES = ("residues_gpus", "limited_gpu", "ladder")
 
@@ -41,6 +43,13 @@ def kind_of(record):
     if record["machine"].get("backend") != "cuda":
         return "cpu"
     return "gpu" if machine_ranks(record) == 1 else "gpus"
+
+
+def with_problem(record):
+    """Squares of arrays say their size and type alone."""
+    if "problem" in record or not isinstance(record.get("size"), int) or "type" not in record:
+        return record
+    return {**record, "problem": {"shape": " x ".join([str(record["size"])] * 3), "work": record["type"]}}
 
 
 def with_releases(records):
@@ -84,7 +93,7 @@ def pages(records):
             text = head + begin + body + "\n" + end + rest.split(end)[1]
         yield page, text
     if records:
-        yield from ((f"pictures/{name}.svg", make(newest(records))) for name, make in summary.PICTURES.items())
+        yield from ((f"pictures/{name}.svg", make(newest(records))) for name, make in tables_of_commands.PICTURES.items())
 
 
 def run_row(record):
@@ -124,7 +133,7 @@ def main():
     # An unmatched wildcard is not expanded: there are no such records.
     files = [pathlib.Path(name) for name in sorted(options.files) if "*" not in name]
     try:
-        records = [{"file": file.stem, **record} for file in files for record in read_records(file)]
+        records = [{"file": file.stem, **with_problem(record)} for file in files for record in read_records(file)]
     except (OSError, ValueError, TypeError) as error:
         sys.exit(f"results.py: {error}: damier's records (--json FILE) are needed")
     records = [{**record, "kind": kind_of(record)} for record in with_releases(records)]

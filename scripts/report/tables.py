@@ -61,6 +61,14 @@ def met(value, goal, is_met):
     return f"{'met' if is_met else 'missed'} ({value} {goal})"
 
 
+def at_most(values, goal):
+    return met("≤", goal, median(values) <= goal) if values else ""
+
+
+def at_least(values, goal):
+    return met("≥", goal, median(values) >= goal) if values else ""
+
+
 def grouped(records, key):
     """Groups records with the same key; groups in order of appearance."""
     groups = {}
@@ -146,6 +154,16 @@ def origin(records):
     return ["", *dict.fromkeys(map(line, records)), "", *("    " + command for command in dict.fromkeys(map(command_of, records)))]
 
 
+def repeated(records):
+    return measured(records, ", ".join(dict.fromkeys(f"`{r['command']}`" for r in records if r["command"])))
+
+
+def square(shape):
+    """8192³ for squares, else the shape."""
+    sizes = shape.replace(" x ", " × ").split(" × ")
+    return f"{sizes[0]}³" if len(set(sizes)) == 1 else " × ".join(sizes)
+
+
 def brief(value):
     """Seconds."""
     return f"{value:.2f}\u00a0s" if value >= 0.1 else f"{value * 1e3:.0f}\u00a0ms"
@@ -197,6 +215,11 @@ def quotient(*names, of, what="seconds"):
     return lambda g: f"{g.time(*names, what=what) / g.time(*of, what=what):.2f}"
 
 
+def beside(name, of):
+    """A column: the time of a way, and its ratio to that of another one."""
+    return lambda g: f"{g[name].brief}, {g.time(name) / g.time(of):.2f}" if g.way(name) else ""
+
+
 @dataclasses.dataclass
 class Table:
     """A table of a page: columns {head: function of a Group, or format of its first record}, and what the records of a row have in
@@ -204,7 +227,7 @@ class Table:
     page: str
     name: str
     kinds: str  # of its records, with commas; see results.py
-    columns: dict
+    columns: object  # a dict, or a function of the records that returns it
     by: tuple = ()  # functions of a record; (): each record is a row
     footer: object = origin
     order: object = None  # key of sorting rows
@@ -223,8 +246,9 @@ class Table:
             groups[key] = Group(key, mine, groups)
         rows = [g for g in groups.values() if not self.keep or self.keep(g)]
         rows = sorted(rows, key=self.order) if self.order else rows
-        heads = [head.split("#")[0] for head in self.columns]
-        cells = [[text.format_map(g) if isinstance(text, str) else text(g) for text in self.columns.values()] for g in rows]
+        columns = self.columns(records) if callable(self.columns) else self.columns
+        heads = [head.split("#")[0] for head in columns]
+        cells = [[text.format_map(g) if isinstance(text, str) else text(g) for text in columns.values()] for g in rows]
         return table(heads, cells) + self.footer(records)
 
 

@@ -15,8 +15,17 @@ def bench(script, damier, output, *words):
     return records_of(output)
 
 
-def products(damier, output, *words):
-    return bench("products.py", damier, output, *words)
+def again(damier, path, records):
+    """Measures RECORDS, in a file, again."""
+    path.write_text("".join(json.dumps({"verb": "bench multiply"} | record) + "\n" for record in records))
+    return bench("again.py", damier, path, path)
+
+
+def products(damier, path, turns):
+    """Two ranks by shared memory and by messages, and the library in one process."""
+    ways = (2, "--threads 1 --transport shared"), (1, "--threads 2 --against-library"), (2, "--threads 1 --transport host")
+    return again(damier, path, turns * [{"command": f"damier bench multiply --size 64 --repetitions 1 {words}", "machine": {"ranks": ranks}}
+                                        for ranks, words in ways])
 
 
 def tables(*files):
@@ -31,14 +40,14 @@ def table(name, *files):
 
 
 def check_ranks_against_library(damier, folder):
-    found = products(damier, folder / "cpu.jsonl", "cpu", "--sizes", 64, "--pairs", 2)
+    found = products(damier, folder / "cpu.jsonl", 2)
     assert [(r["machine"]["ranks"], "library_s" in r["repetitions"]) for r in found] == [(2, False), (1, True), (2, False)] * 2, found
     assert [row.split(" | ")[2:4] for row in table("cpu", folder / "cpu.jsonl")[2:]] == [["shared", "2"], ["host", "2"]]
 
 
 def check_versions(damier, folder):
     """Records of another version get a table of their own, below and marked; a record without one has that of its commit."""
-    found, both = products(damier, folder / "cpu.jsonl", "cpu", "--sizes", 64, "--pairs", 1), folder / "both.jsonl"
+    found, both = products(damier, folder / "cpu.jsonl", 1), folder / "both.jsonl"
     other = [{**record, "version": "0.1.0", "git": "0123456789ab"} for record in found]
     other[1]["version"] = ""
     both.write_text("".join(json.dumps(record) + "\n" for record in other + found))
@@ -95,7 +104,9 @@ def check_scalapack(damier, folder):
     if not has_scalapack():
         print("left out: pdgemm takes ScaLAPACK, NumPy and mpi4py")
         return
-    found = products(damier, folder / "scalapack.jsonl", "scalapack", "--sizes", 100, "--pairs", 2)
+    found = again(damier, folder / "scalapack.jsonl", [
+        {"verb": "scalapack", "way": way, "turns": [1, 1], "machine": {"ranks": 2}, "problem": {"shape": "100 x 100 x 100", "m": 100, "work": "f64"},
+         "command": "damier bench multiply --size 100 --threads 1 --repetitions 1"} for way in ("damier", "pdgemm")])
     assert [r["way"] for r in found] == ["pdgemm", "damier"] and 0 < found[0]["residual"][0] < 0.1, found
     assert table("scalapack", folder / "scalapack.jsonl")[2].endswith("| all |")
 
@@ -107,7 +118,7 @@ def check_pdsyrk(damier, folder):
         print("left out: pdsyrk takes ScaLAPACK, NumPy, mpi4py and the library")
         return
     subprocess.run(["mpirun", "--oversubscribe", "-n", "2", sys.executable, ROOT / "scripts/bench/array_calls.py", "gram_ranks",
-                    "--size", "100", "--pairs", "1", "-o", records], capture_output=True, timeout=600, check=True,
+                    "size=100", "--pairs", "1", "-o", records], capture_output=True, timeout=600, check=True,
                    env=environment() | {"PYTHONPATH": str(ROOT / "python"), "DAMIER_LIBRARY": str(library)})
     assert {"gram", "matmul", "syrk"} <= {record["way"] for record in records_of(records)}
     assert len(table("gram", records)) == 3

@@ -1,9 +1,10 @@
-"""The tables of docs/results and of other pages, each described by its columns; results.py writes them."""
+"""Tables of products beside other libraries, of ranks and links, and of simulated machines: scripts/bench/products.py, damier bench."""
+import math
 import pathlib
 import sys
 
-import own_tables
-from tables import Lines, Table, compute_of, estimate, gpus_of, machine_ranks, median, met, products_of, ratios, shape_of, spread
+from tables import (Lines, Table, at_least, at_most, compute_of, estimate, gpus_of, grouped, machine_ranks, measured, median, products_of, ratios,
+                    shape_of, spread, square, table)
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "simulation"))
 import simulated_tables  # pylint: disable=wrong-import-position
@@ -11,13 +12,6 @@ import simulated_tables  # pylint: disable=wrong-import-position
 GOAL_TYPES = ("f64", "f32", "tf32", "bf16")
 SERIES = {"strong": "the same product", "memory": "the same memory of each rank", "work": "the same work of each rank"}
 
-
-def at_most(values, goal):
-    return met("≤", goal, median(values) <= goal) if values else ""
-
-
-def at_least(values, goal):
-    return met("≥", goal, median(values) >= goal) if values else ""
 
 
 def series(records, name="multiply_s"):
@@ -180,65 +174,71 @@ LINKS = Table("results/scaling.md", "pairs", "bench links", {
     "both ways, all ranks in pairs, GB/s": rates("together")})
 
 
-# ---- arrays of Python ----
+# ---- in memory ----
 
-# With verification: the largest ratio to torch, on one GPU and on two.
-GOAL_IN_PLACE = {(8192, "f64"): 1.03, (16384, "f64"): 1.02, (16384, "f32"): 1.02, (8192, "bf16"): 1.35, (16384, "bf16"): 1.10}
-GOAL_IN_PLACE_RANKS = {(8192, "f64"): 1.05, (16384, "f64"): 1.00, (32768, "f64"): 1.00, (16384, "bf16"): 1.10,
-                       (32768, "bf16"): 0.95}
-MORE_IN_PLACE = {(2048, "f64"): 0.25}  # ms, on one GPU
+SIDE_BY_SIDE = (("cublasmp", "cuBLASMp", ""), ("cublasxt", "cuBLASXt", ", from and to host memory"), ("scalapack", "ScaLAPACK pdgemm", None),
+                ("in place", "torch", ", arrays of Python"), ("in place ranks", "NCCL's all-gather and torch", ", arrays of Python"))
 
 
-def value(way, verify, name, scale, form):
-    """A median of damier's, or of the other WAY's."""
-    return lambda g: format(scale * at(g, way, verify)[name][0], form)
+def sizes_of(record):
+    return [int(size) for size in shape_of(record).split(" x ")]
 
 
-def at(g, is_damier, verify):
-    return max((r for r in g if r["verify"] == verify and (r["way"] == "damier") == is_damier), key=lambda r: r["date"])
+def beside_calls(records):
+    """(record, machine, other, seconds of damier, of the other, relative speed) of products beside calls of cuBLAS in the same process."""
+    mine = [r for r in records if "library_s" in r.get("repetitions", {}) and len(set(sizes_of(r))) == 1]
+    one = [(r, "1 GPU", "cuBLAS") for r in mine if r["kind"] == "gpu" and sizes_of(r)[0] == 16384]
+    several = [r for r in mine if r["kind"] == "gpus" and r["problem"]["c"] != "bf16"
+               and (r["transport"]["name"], r["bench"]["from"]) == ("ipc", "device memory")]
+    newest = [max(same, key=lambda r: r["date"]) for same in grouped(several, lambda r: (shape_of(r), compute_of(r), machine_ranks(r))).values()]
+    for r, where, other in one + [(r, f"{machine_ranks(r)} GPUs", "cuBLAS, one call on each GPU") for r in newest]:
+        yield r, where, other, median(series([r])), median(series([r], "library_s")), median(faster([r]))
 
 
-def goal_in_place(g, goals):
-    case = g["size"], g["type"]
-    if machine_ranks(g) > 2:
-        return ""
-    if goals is GOAL_IN_PLACE and case in MORE_IN_PLACE:
-        more = 1e3 * (at(g, True, True)["seconds"][0] - at(g, False, True)["seconds"][0])
-        return met("≤ +", f"{MORE_IN_PLACE[case]} ms", more <= MORE_IN_PLACE[case])
-    return at_most(at(g, True, True)["ratio"][:1], goals[case]) if case in goals else ""
+def beside_programs(records):
+    """The same beside other programs, not verified where arrays of Python are."""
+    for kind, other, where in SIDE_BY_SIDE:
+        mine = [r for r in records if r["kind"] == kind and not r.get("verify") and sizes_of(r)[0] >= 4096]
+        for (*_, count), pair in grouped(mine, lambda r: (shape_of(r), compute_of(r), gpus_of(r))).items():
+            ours, theirs = sorted(pair, key=lambda r: r["way"] != "damier")
+            cores = f"{count} cores" if count == 2 else f"{count} ranks on 2 cores"
+            yield (ours, cores if where is None else f"{count} GPU{'s' * (count > 1)}{where}", other,
+                   ours["seconds"][0], theirs["seconds"][0], 1 / ours["ratio"][0])
 
 
-def in_place(kind, other, goals=None):
-    """Arrays in the memory of GPUs, alternating; medians."""
-    columns = {"m = n = k": "{size}", "type": "{type}"} | ({"GPUs": machine_ranks} if goals is GOAL_IN_PLACE_RANKS else {})
-    if goals is None:
-        columns["A, B, C"] = lambda g: ", ".join(g["division"].split())
-    columns |= {f"{other}, ms": value(False, False, "seconds", 1e3, ".3g"),
-                "damier.matmul, ms" if goals else "these, ms": value(True, False, "seconds", 1e3, ".3g"),
-                "ratio": value(True, False, "ratio", 1, ".2f"), "verified: ms": value(True, True, "seconds", 1e3, ".3g"),
-                "ratio#verified": value(True, True, "ratio", 1, ".3f")}
-    if goals:
-        columns["goal"] = lambda g: goal_in_place(g, goals)
-    return Table("results/memory.md", kind, kind, columns, by=(lambda r: r.get("division"), machine_ranks, lambda r: r["size"], lambda r: r["type"]),
-                 order=lambda g: [key[0] for key in g.others].index(g.key[0]))
+def digits(rate):
+    return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.3f}"
 
 
-# ---- files ----
+def memory(records):
+    found = [*beside_calls(records), *beside_programs(records)]
+    rows = [(square(shape_of(r)), compute_of(r), where, other, *(digits(2e-12 * math.prod(sizes_of(r)) / s) for s in (ours, theirs)),
+             f"{ratio:.2f}\u00a0×") for r, where, other, ours, theirs, ratio in found]
+    return table(("m = n = k", "type", "on", "compared with", "damier, TFLOP/s", "the other, TFLOP/s", "relative speed"), rows) + \
+        measured([r for r, *_ in found], "[CPU](cpu.md), [GPUs](gpu.md)")
 
-SOURCES = Table("results/files.md", "sources", "sources", {
-    "files": "{files}", "stored": "{layout}", "as": "{way}", "of processors, s": "{processor_s[0]:.2f}",
-    "relative to one file": "{processor_ratio[0]:.2f}", "time relative to one file": "{ratio[0]:.2f}"})
 
-RELATIVE = {"of processors, s": "{processor_s[0]:.2f}", "relative to damier": "{processor_ratio[0]:.2f} [{processor_ratio[1]:.2f}, {processor_ratio[2]:.2f}]"}
-GENOTYPES = Table("howto/genotypes.md", "genotypes", "genotypes", {
-    "samples": "{samples}", "variants": "{variants}", "missing": "{missing}", "by": "{way}", **RELATIVE})
+# ---- scaling ----
+
+def scaling(records):
+    ours = [r for r in records if r["kind"] == "bench scale" and r["scale"]["series"] == "strong" and machine_ranks(r) > 1]
+    rows = [(square(shape_of(r)), r["problem"]["work"], f"{machine_ranks(r)} {'GPUs' if r['machine']['backend'] == 'cuda' else 'cores'}",
+             "measured", f"{median(r['repetitions']['multiply_s']):.3f}", f"{100 * r['scale']['efficiency']:.0f} %") for r in ours]
+    simulated = [r for r in records if r["kind"] == "simulated"]
+    squares = [r for r in simulated if [r["simulated"][x] for x in ("scaling", "shape", "plan", "case")] ==
+               ["strong", "square", "choice", "plain"] and machine_ranks(r) in (8, 64, 256, 1024, 4096)]
+    rows += [("100000³", r["problem"]["work"], f"{machine_ranks(r)} GPUs", "simulated", f"{r['times']['multiply_s']:.3f}",
+              f"{100 * r['rates']['of_library']:.0f} %") for r in sorted(squares, key=lambda r: (r["problem"]["work"], machine_ranks(r)))]
+    return table(("m = n = k", "type", "on", "", "time, s", "efficiency"), rows) + \
+        measured(ours + simulated, "`damier bench scale`, `simulation/simulate.sh`")
+
 
 TABLES = [
     CPU, SCALAPACK, SCALING, LINKS, GPU, LIMITED, LINKED, RESIDUES, nvidias("cublasxt", "cuBLASXt", "block"),
-    nvidias("cublasmp", "cuBLASMp", "layout"), CHECKPOINT, SOURCES, GENOTYPES, in_place("in place", "torch.matmul", GOAL_IN_PLACE),
-    in_place("in place ranks", "all-gather and torch.matmul", GOAL_IN_PLACE_RANKS), in_place("in place divisions", "rows"),
+    nvidias("cublasmp", "cuBLASMp", "layout"),
     *(Lines("results/simulated.md", name, kind, make) for name, kind, make in (
         ("simulated", "simulated", simulated_tables.curves), ("simulated grids", "simulated", simulated_tables.grids),
         ("simulated cases", "simulated", simulated_tables.cases), ("simulated limits", "simulated", simulated_tables.limits),
         ("validation", "validation", simulated_tables.validation))),
-    *own_tables.TABLES]
+    Lines("results/memory.md", "summary memory", "gpu,gpus,cublasmp,cublasxt,scalapack,in place,in place ranks", memory, repeats=True),
+    Lines("performance.md", "summary scaling", "bench scale,simulated", scaling, repeats=True)]
