@@ -26,6 +26,7 @@ import os
 import damier
 import numpy as np
 
+from foreign import cublas, handle_of
 from job_ranks import HAS_GPU, TYPES, Job, torch
 from measure import NUMPY_TYPES, ROOT, Failed, append, code_of_package, made_by, options_of, start
 from tables import read_records
@@ -189,13 +190,12 @@ def syrk_of(bench, x, out, dtype):
     if dtype not in REAL or (job.world and job.device):
         return {}
     if job.world:
-        from rivals import Pdgemm  # pylint: disable=import-outside-toplevel
-        rival = Pdgemm(dtype, size * job.ranks, bench.options)
+        from libraries.pdgemm import Rival  # pylint: disable=import-outside-toplevel
+        rival = Rival(dtype, size * job.ranks, bench.options)
         rival.open(rival.quickest(rival.syrk))
         return {"syrk": rival.syrk}
     one, zero, letter = REAL[dtype](1), REAL[dtype](0), {"f64": "d", "f32": "s"}[dtype]
     if job.device:
-        from rivals import cublas, handle_of  # pylint: disable=import-outside-toplevel
         library = cublas()
         call, handle = getattr(library, f"cublas{letter.upper()}syrk_v2"), handle_of(library.cublasCreate_v2)
         return {"syrk": lambda: call(handle, 0, 0, size, size, ctypes.byref(one), ctypes.c_void_p(x.data_ptr()), size, ctypes.byref(zero),

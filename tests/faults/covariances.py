@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 import faulty_runs
-import genotypes
+import plink_files
 import running
 from running import expect
 
@@ -106,7 +106,7 @@ def resumed_pairs(case, bed):
 
 def resumed_relationship(name, bed):
     """Killed in the counts of variants, which stay, and then in the other product; a file that is not theirs is not replaced."""
-    genotypes.write(bed.folder / "g.bed", genotypes.random(np.random.default_rng(8), ROWS, COLS, 0.1))
+    plink_files.write(bed.folder / "g.bed", plink_files.random(np.random.default_rng(8), ROWS, COLS, 0.1))
     words = ("gram", str(bed.folder / "g.bed"), "--grm")
     whole = Statistic(bed, f"whole-{name}", 1, *words)
     code, err, _ = whole.run()
@@ -126,7 +126,7 @@ def resumed_relationship(name, bed):
 
 def counted_relationship(name, bed):
     """Few genotypes are missing, so that counts need no product: killed before and after each file gets its name."""
-    genotypes.write(bed.folder / "f.bed", genotypes.random(np.random.default_rng(9), ROWS, COLS, 0.01))
+    plink_files.write(bed.folder / "f.bed", plink_files.random(np.random.default_rng(9), ROWS, COLS, 0.01))
     words = ("gram", str(bed.folder / "f.bed"), "--grm")
     whole = Statistic(bed, f"whole-{name}", 1, *words)
     code, err, _ = whole.run()

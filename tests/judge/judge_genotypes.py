@@ -1,6 +1,6 @@
 """Genotypes of PLINK 1 (.bed, .bim, .fam) as a matrix of variants x samples: the numbers that NumPy packed are read, whole
 and in parts, transposed and stacked, on all ranks; files that do not fit together are refused."""
-import genotypes
+import plink_files
 import h5py
 import numpy as np
 from running import command, ended, expect, options, records_of, run, run_cases
@@ -30,8 +30,8 @@ def part_of(x, part):
 
 def products(folder, damier, shape, seed):
     variants, samples, by_samples, ranks = shape
-    g = genotypes.random(np.random.default_rng(seed), variants, samples)
-    genotypes.write(folder / "g.bed", g, by_samples=by_samples, padding=seed % 4)
+    g = plink_files.random(np.random.default_rng(seed), variants, samples)
+    plink_files.write(folder / "g.bed", g, by_samples=by_samples, padding=seed % 4)
     zeros = np.where(g < 0, 0, g).astype(int)
     c = folder / "c.h5"
     for part in parts(variants, samples):
@@ -46,8 +46,8 @@ def products(folder, damier, shape, seed):
 
 def types(folder, damier):
     """Missing values are refused with their place, or become NaN; other types have the same numbers."""
-    g = genotypes.random(np.random.default_rng(5), 120, 33)
-    genotypes.write(folder / "g.bed", g)
+    g = plink_files.random(np.random.default_rng(5), 120, 33)
+    plink_files.write(folder / "g.bed", g)
     words = (folder / "g.bed", "-o", folder / "c.h5", "-q", "--force")
     row, col = np.argwhere(g < 0)[0]
     done = ended(command(1, damier, "cov", *words))
@@ -68,10 +68,10 @@ def types(folder, damier):
 def other_matrices(folder, damier):
     """A product with a matrix in HDF5, and chromosomes one above the other."""
     rng = np.random.default_rng(6)
-    g = genotypes.random(rng, 90, 30, missing=0)
+    g = plink_files.random(rng, 90, 30, missing=0)
     effects = rng.normal(size=(30, 4))
     for number, rows in ((2, g[:40]), (10, g[40:])):
-        genotypes.write(folder / f"chr{number}.bed", rows)
+        plink_files.write(folder / f"chr{number}.bed", rows)
     with h5py.File(folder / "b.h5", "w") as file:
         file["b"] = effects
     for ranks in (1, 3):
@@ -83,18 +83,18 @@ def other_matrices(folder, damier):
 
 
 def refused(folder, damier):
-    g = genotypes.random(np.random.default_rng(7), 40, 21)
+    g = plink_files.random(np.random.default_rng(7), 40, 21)
     path = folder / "g.bed"
     fam, bim = path.with_suffix(".fam"), path.with_suffix(".bim")
 
     def case(code, fragment, change):
-        genotypes.write(path, g)
+        plink_files.write(path, g)
         change()
         done = ended(command(1, damier, "gram", path, "--missing", "zero", "-o", folder / "c.h5", "-q"))
         expect(done.returncode == code and fragment in done.stderr, f"{fragment}: {done.returncode} {done.stderr}")
         expect(not (folder / "c.h5").exists(), "something was written")
 
-    whole = genotypes.MAGIC + b"\1" + genotypes.packed(g)
+    whole = plink_files.MAGIC + b"\1" + plink_files.packed(g)
     case(3, "has 239 bytes of genotypes; 40 variants (.bim) of 21 samples (.fam) take 240", lambda: path.write_bytes(whole[:-1]))
     case(3, "has 241 bytes of genotypes", lambda: path.write_bytes(whole + b"\0"))
     case(3, "is cut off in its header", lambda: path.write_bytes(whole[:2]))
@@ -105,7 +105,7 @@ def refused(folder, damier):
     case(4, "g.bim: cannot be opened", bim.unlink)
     case(3, "begins with '#'", lambda: fam.write_text("#FID IID PAT MAT SEX PHENO\n" + fam.read_text()))
     case(3, "is not text", lambda: fam.write_bytes(b"F\0" * 500))
-    genotypes.write(path, g)
+    plink_files.write(path, g)
     bim.write_text(bim.read_text() + "\n \n")  # blank lines count as none, as in PLINK
     run(damier, 1, "gram", path, "--missing", "zero", "-o", folder / "c.h5", "-q")
 

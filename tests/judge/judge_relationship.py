@@ -2,7 +2,7 @@
 each pair has, on all ranks; founders, chromosomes, variants of one allele, slices and stacks; what is refused."""
 import warnings
 
-import genotypes
+import plink_files
 import h5py
 import numpy as np
 from running import command, ended, expect, options, records_of, run, run_cases
@@ -40,7 +40,7 @@ def near(c, want):
 def inputs(folder, case, seed):
     samples, variants, _, missing, parents = case
     rng = np.random.default_rng(seed)
-    g = genotypes.random(rng, variants, samples, missing)
+    g = plink_files.random(rng, variants, samples, missing)
     g[3], g[4], g[5] = 0, 2, 1  # of one allele, and all heterozygous
     g[6] = genotypes.MISSING  # no call
     chromosomes = [KINDS[i % len(KINDS)] for i in range(variants)]
@@ -49,7 +49,7 @@ def inputs(folder, case, seed):
     g[9:20, founders] = rng.integers(0, 3, (11, founders.sum()))
     first, second = np.flatnonzero(founders)[:2]
     g[9:, first], g[9:, second] = 1, np.minimum(g[9:, second], 1)  # founders have both alleles
-    genotypes.write(folder / "g.bed", g, chromosomes, ["0 0" if f else "P 0" for f in founders])
+    plink_files.write(folder / "g.bed", g, chromosomes, ["0 0" if f else "P 0" for f in founders])
     return g, chromosomes, founders
 
 
@@ -85,7 +85,7 @@ def parts(folder, damier):
     g[20:] = np.where(g[20:] < 0, 1, g[20:])
     g[23::7, 5::13] = genotypes.MISSING  # few, which are counted without a product
     names = ["0 0" if f else "P M" for f in founders]
-    genotypes.write(folder / "g.bed", g, chromosomes, names)
+    plink_files.write(folder / "g.bed", g, chromosomes, names)
     words = ("--grm", "-o", folder / "c.h5", "-q", "--force")
 
     def right(rows, cols):
@@ -95,14 +95,14 @@ def parts(folder, damier):
 
     run(damier, 2, "gram", f"{folder}/g.bed[20:800:3, 10:]", *words)
     right(slice(20, 800, 3), slice(10, None))
-    genotypes.write(folder / "s.bed", g, chromosomes, names, by_samples=True, padding=1)
+    plink_files.write(folder / "s.bed", g, chromosomes, names, by_samples=True, padding=1)
     for ranks, rows, cols in ((1, slice(None), slice(None)), (3, slice(21, 700, 2), slice(3, 55, 1)), (1, slice(1, 899, 7), slice(1, 60, 3))):
         part = f"[{rows.start}:{rows.stop}:{rows.step}, {cols.start}:{cols.stop}:{cols.step}]" if rows.step else ""
         for name in "gs":
             run(damier, ranks, "gram", f"{folder}/{name}.bed{part}", *words)
             right(rows, cols)
     for number, rows in ((2, slice(0, 300)), (10, slice(300, 900))):
-        genotypes.write(folder / f"chr{number}.bed", g[rows], chromosomes[rows], names)
+        plink_files.write(folder / f"chr{number}.bed", g[rows], chromosomes[rows], names)
     run(damier, 2, "gram", f"{folder}/chr*.bed", *words)
     right(slice(None), slice(None))
     run(damier, 1, "verify", f"{folder}/chr*.bed", f"{folder}/chr*.bed", folder / "c.h5", "-q")
@@ -120,21 +120,21 @@ def told(damier, folder, code, fragment, name, *words):
 
 def refused(folder, damier):
     rng = np.random.default_rng(3)
-    g = genotypes.random(rng, 60, 20)
+    g = plink_files.random(rng, 60, 20)
     path = folder / "g.bed"
-    genotypes.write(path, g, ["1"] * 59 + ["chrUn"])
+    plink_files.write(path, g, ["1"] * 59 + ["chrUn"])
     told(damier, folder, 3, "the chromosome of variant 60 is 'chrUn'", path)
     run(damier, 1, "gram", f"{path}[:59, :]", "--grm", "-o", folder / "c.h5", "-q", expect=3)
-    genotypes.write(path, g, ["X"] * 60)
+    plink_files.write(path, g, ["X"] * 60)
     told(damier, folder, 3, "all variants are on X, Y or MT", path)
-    genotypes.write(path, g, parents=["P M"] * 20)
+    plink_files.write(path, g, parents=["P M"] * 20)
     told(damier, folder, 3, "there are no founders", path)
     g[7] = np.arange(20) % 2
-    genotypes.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
+    plink_files.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
     told(damier, folder, 3, "the variant of row 7 varies only among samples that are not founders", path)
     told(damier, folder, 3, "varies only among samples that are not founders", path, "--missing", "mean")
     g[7] = np.where(np.arange(20) % 2, 1, genotypes.MISSING)
-    genotypes.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
+    plink_files.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
     told(damier, folder, 3, "varies only among samples that are not founders", path)
     run(damier, 1, "gram", path, "--grm", "--nonfounders", "-o", folder / "e.h5", "-q")
     told(damier, folder, 3, "of its values are missing", path, "--missing", "refuse", "--nonfounders")
@@ -143,7 +143,7 @@ def refused(folder, damier):
     with h5py.File(folder / "x.h5", "w") as file:
         file["x"] = np.ones((9, 5))
     told(damier, folder, 3, "holds no genotypes of PLINK", folder / "x.h5")
-    genotypes.write(path, g[:5])
+    plink_files.write(path, g[:5])
     (folder / "f_counts.h5").write_text("mine")
     done = ended(command(1, damier, "gram", path, "--grm", "-o", folder / "f.h5", "-q"))
     expect(done.returncode == 2 and "f_counts.h5 is in the way of the file of counts" in done.stderr, done.stderr)

@@ -6,7 +6,7 @@ import unittest
 import warnings
 
 import damier
-import genotypes
+import plink_files
 import numpy as np
 
 try:
@@ -29,8 +29,8 @@ class InFolder(unittest.TestCase):
 
 class Genotypes(InFolder):
     def test_relationship(self):
-        g = genotypes.random(np.random.default_rng(2), 300, 24)
-        genotypes.write(pathlib.Path("g.bed"), g)
+        g = plink_files.random(np.random.default_rng(2), 300, 24)
+        plink_files.write(pathlib.Path("g.bed"), g)
         x = np.where(g < 0, np.nan, g.astype(float))
         p = np.nanmean(x, 1, keepdims=True) / 2
         z = np.nan_to_num((x - 2 * p) / np.sqrt(2 * p * (1 - p)))

@@ -1,4 +1,4 @@
-"""genotypes: writes files of PLINK 1, G.bed, G.bim and G.fam, and what they hold, by NumPy."""
+"""plink_files: writes files of PLINK 1, G.bed, G.bim and G.fam, and what they hold, by NumPy."""
 import numpy as np
 
 MAGIC = b"\x6c\x1b"

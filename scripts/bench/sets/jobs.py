@@ -1,9 +1,8 @@
-"""Real jobs by damier and by what people use today: time, processor time, peak memory, right or wrong, lines of code; a set of commands.py.
-
-Each way is a complete program of its user, run in a fresh process from files to a file; the start of Python, Octave or R counts. Lines are
-those of the program without blank ones. The result is compared by a random vector x: C x with A (B x). Ways whose package or program is
-missing are left out. With `limit` the process may have that much data (RLIMIT_DATA), as a container or a batch job would allow it.
-"""
+"""Real jobs by damier and by what people use today, each result checked: time, processor time, peak memory, right or wrong, lines of code.
+SCALE: factor of all dimensions; jobs with little memory have no other and are left out unless named."""
+# Each way is a complete program of its user, run in a fresh process from files to a file; the start of Python, Octave or R counts. Lines are
+# those of the program without blank ones. The result is compared by a random vector x: C x with A (B x). Ways whose package or program is
+# missing are left out. With `limit` the process may have that much data (RLIMIT_DATA), as a container or a batch job would allow it.
 import dataclasses
 import functools
 import json
@@ -17,6 +16,8 @@ import numpy as np
 
 from measure import answer, empty, run
 
+RUNS, WARM_UP, VERB, FOLDER = 5, 0, "job", None
+LAUNCHER = pathlib.Path(__file__).resolve().parents[1] / "launch.py"
 # The packages that ways need besides NumPy and h5py, of Python and of R.
 PACKAGES = {"Dask": "dask", "PyTables": "tables", "torch": "torch", "xarray": "h5netcdf, xarray", "pandas": "pandas", "anndata": "anndata"}
 R_PACKAGES = ("rhdf5", "HDF5Array")
@@ -256,24 +257,6 @@ JOBS = [
 
 # ---- runs ----
 
-# Runs a program from a small process: the peak of a process counts the memory of the one that it was forked from.
-LAUNCHER = """
-import json, os, resource, subprocess, sys, time
-limit, kill_after, *words = json.loads(sys.argv[1])
-began = time.monotonic()
-with open("said", "ab") as said:
-    process = subprocess.Popen(words, stdout=said, stderr=said, preexec_fn=lambda: limit and resource.setrlimit(
-        resource.RLIMIT_DATA, (limit << 20, limit << 20)))
-    try:
-        process.wait(kill_after or None)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, process.returncode]))
-"""
-
-
 def result_of():
     if os.path.exists("C.npy"):
         return np.load("C.npy")
@@ -284,13 +267,14 @@ def result_of():
     return None
 
 
-def judge(job, c):
+def judge(c, apply=None):
+    """C by a random vector; APPLY is C x by definition, if it is not A (B x)."""
     files = {}
     for path in pathlib.Path().glob("[AB].h5"):
         with h5py.File(path) as file:
             files[path.stem] = file["a"][:]
     x = np.random.default_rng(7).standard_normal((c.shape[-1], 1))
-    exact = job.apply(files, x) if job.apply else files["A"] @ (files["B"] @ x)
+    exact = apply(files, x) if apply else files["A"] @ (files["B"] @ x)
     bound = 1e-3 if c.dtype == np.float32 else 1e-9
     return "right" if np.abs(c @ x - exact).max() <= bound * np.abs(exact).max() else "wrong"
 
@@ -307,12 +291,12 @@ def attempt(job, words, program):
     seconds, busy, peak, code = 0.0, 0.0, 0, None
     for kill_after in [job.kill_after, 0] if job.kill_after else [0]:
         if code != 0:
-            more, more_busy, peak, code = json.loads(run([sys.executable, "-S", "-c", LAUNCHER, json.dumps([job.limit, kill_after, *words])]))
+            more, more_busy, peak, code = json.loads(run([sys.executable, "-S", LAUNCHER, json.dumps([job.limit, kill_after, *words])]))
             seconds, busy = seconds + more, busy + more_busy
             if kill_after and code != 0 and words[0] != "damier":
                 pathlib.Path("C.h5").unlink(missing_ok=True)
     c = result_of() if code == 0 else None
-    return {"seconds": seconds, "processor_s": busy, "peak_bytes": float(peak), "verdict": why_not(code) if c is None else judge(job, c),
+    return {"seconds": seconds, "processor_s": busy, "peak_bytes": float(peak), "verdict": why_not(code) if c is None else judge(c, job.apply),
             "exit": code, "lines": sum(bool(line.strip()) for line in program.splitlines())}
 
 
@@ -353,9 +337,7 @@ def ways_of(job, pythons):
     return {name: way(name, program.replace("TENTH", tenth), *starts[name]) for name, program in job.ways.items() if starts[name]}
 
 
-def jobs(bench, only="", scale=1.0):
-    """Real jobs by damier and by what people use today, each result checked; SCALE: factor of all dimensions; jobs with little memory have
-    no other and are left out unless named."""
+def cases(bench, only="", scale=1.0):
     bench.about |= {"machine": bench.about["machine"] | {"cores": os.cpu_count()}, "numpy": np.__version__, "h5py": h5py.__version__}
     names = only.split(",") if only else [job.name for job in JOBS if not job.limit or scale == 1]
     for job in (job for job in JOBS if job.name in names):
