@@ -42,7 +42,7 @@ def inputs(folder, case, seed):
     rng = np.random.default_rng(seed)
     g = plink_files.random(rng, variants, samples, missing)
     g[3], g[4], g[5] = 0, 2, 1  # of one allele, and all heterozygous
-    g[6] = genotypes.MISSING  # no call
+    g[6] = plink_files.MISSING  # no call
     chromosomes = [KINDS[i % len(KINDS)] for i in range(variants)]
     founders = np.arange(samples) % 2 == 0 if parents else np.ones(samples, bool)
     g[9:20] = np.where(founders, g[9:20], 1)
@@ -83,7 +83,7 @@ def parts(folder, damier):
     """Some variants of some samples, whose founders alone count; chromosomes one above the other, of the same samples."""
     g, chromosomes, founders = inputs(folder, CASES[1], 9)
     g[20:] = np.where(g[20:] < 0, 1, g[20:])
-    g[23::7, 5::13] = genotypes.MISSING  # few, which are counted without a product
+    g[23::7, 5::13] = plink_files.MISSING  # few, which are counted without a product
     names = ["0 0" if f else "P M" for f in founders]
     plink_files.write(folder / "g.bed", g, chromosomes, names)
     words = ("--grm", "-o", folder / "c.h5", "-q", "--force")
@@ -133,7 +133,7 @@ def refused(folder, damier):
     plink_files.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
     told(damier, folder, 3, "the variant of row 7 varies only among samples that are not founders", path)
     told(damier, folder, 3, "varies only among samples that are not founders", path, "--missing", "mean")
-    g[7] = np.where(np.arange(20) % 2, 1, genotypes.MISSING)
+    g[7] = np.where(np.arange(20) % 2, 1, plink_files.MISSING)
     plink_files.write(path, g, parents=["P 0" if i % 2 else "0 0" for i in range(20)])
     told(damier, folder, 3, "varies only among samples that are not founders", path)
     run(damier, 1, "gram", path, "--grm", "--nonfounders", "-o", folder / "e.h5", "-q")
