@@ -38,6 +38,20 @@ class Expression:
     def __neg__(self) -> Any:
         return self * -1
 
+    def _added(self, product: Any, factor: int) -> Any:
+        """FACTOR times PRODUCT, and this matrix."""
+        if isinstance(product, Product):
+            return product * factor + self
+        raise UsageError(f"{self!r} is only added to a product", hint="compute() makes an array of it")
+
+    def __add__(self, product: Any) -> Any:
+        return self._added(product, 1)
+
+    def __sub__(self, product: Any) -> Any:
+        return self._added(product, -1)
+
+    __radd__ = __rsub__ = __add__
+
     def dot(self, other: Any) -> Product:
         """``self @ other``."""
         return Product(self, other)
@@ -205,6 +219,9 @@ class Product(Expression):
     def __sub__(self, c: Any) -> Product:
         return self._plus(c, -1)
 
+    def __rsub__(self, c: Any) -> Product:
+        return (self * -1)._plus(c, 1)
+
     @property
     def T(self) -> Product:
         return self._turned("T")
@@ -260,7 +277,7 @@ class Product(Expression):
         of = _of_itself(a, b) if self.c is None and self.alpha.imag == 0 else None
         if of is not None:
             return gram(a[0], output, of=of, **words)
-        c = self.c.compute() if isinstance(self.c, Product) else self.c
+        c = self.c.compute() if isinstance(self.c, Product) or (output is None and isinstance(self.c, Expression)) else self.c
         words = ({} if c is None else {"c": c, "beta": self.beta}) | words
         words = _ops_of(a, b) | words
         return matmul(a[0], b[0], output, **words)

@@ -41,6 +41,10 @@ class Sparse(_Three):
 
     shape: tuple[int, int]  # of the product
 
+    def __getattr__(self, name: str) -> Any:
+        hint = ": scipy.sparse.csr_array(c, shape=c.shape), or csc_array, makes a sparse array of it" if name.startswith("to") else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+
 
 def reduces(options: Mapping[str, Any]) -> bool:
     """Whether OPTIONS keep something of a product in place of the product."""

@@ -59,7 +59,7 @@ def _options() -> dict[str, str]:
 
     found = {name: getattr(kind, "__forward_arg__", str(kind))
             for table in (PlanOptions, ContextOptions) for name, kind in table.__annotations__.items()}
-    names = {name: 'Literal["f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32"]' for name, kind in found.items() if kind.startswith("TypeName")}
+    names = {name: 'Literal["f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", "i64"]' for name, kind in found.items() if kind.startswith("TypeName")}
     return found | names | {"of": 'Literal["columns", "rows"]', "c": "str"}
 
 

@@ -57,6 +57,13 @@ class Stored(Expression):
     def __repr__(self) -> str:
         return self.location
 
+    def __enter__(self) -> Stored:
+        """As of files: nothing is open, so that nothing has to be closed."""
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
     def compute(self, **options: Any) -> Any:
         """The numbers as an array, through a temporary file; ``options`` are those of :func:`damier.matmul`."""
         from ._reading import read  # which few programs need

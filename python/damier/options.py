@@ -9,8 +9,8 @@ from typing import Any, Literal, SupportsFloat, SupportsIndex, TypedDict, Union
 import numpy as np
 
 # A name of damier or NumPy, or what NumPy takes as a dtype.
-TypeName = Union[Literal["f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", "float64", "float32", "float16", "bfloat16",
-                         "complex64", "complex128", "int8", "int32", "double", "single", "half", "f8", "f4", "f2", "c16", "c8"],
+TypeName = Union[Literal["f64", "f32", "f16", "bf16", "c64", "c128", "i8", "i32", "i64", "float64", "float32", "float16", "bfloat16",
+                         "complex64", "complex128", "int8", "int32", "int64", "double", "single", "half", "f8", "f4", "f2", "c16", "c8"],
                  "np.dtype[Any]", "type[np.generic]", "type[float]", "type[complex]"]
 
 

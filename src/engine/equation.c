@@ -143,12 +143,12 @@ static dm_status equation_check_integers(const dm_dataset *a, const dm_dataset *
   for (int i = 0; i < 2; i++) {
     const dm_dtype type = equation_type_of(inputs[i], &equation->standard[i]);
     if (!dm_dtype_is_integer(type))
-      return dm_hint(dm_fail(DM_E_USAGE, "%s is %s%s: its products are no whole numbers in %s",
-                             dm_location_name(&inputs[i]->at, name),
-                             dm_dtype_name(dm_dataset_type(inputs[i])),
-                             dm_standard_changes(&equation->standard[i]) ? ", changed" : "",
-                             dm_dtype_name(problem->c)),
-                     "--type f64 multiplies in f64");
+      return dm_hint(
+          dm_fail(DM_E_USAGE, "%s is %s%s: its products are no whole numbers in %s",
+                  dm_location_name(&inputs[i]->at, name), dm_dtype_name(dm_dataset_type(inputs[i])),
+                  dm_standard_changes(&equation->standard[i]) ? ", changed" : "",
+                  dm_dtype_name(problem->c)),
+          "--type i32 or --type i64 multiplies whole numbers exactly, --type f64 in f64");
     DM_TRY(equation_check_missing(inputs[i], type));
   }
   return DM_OK;

@@ -165,8 +165,9 @@ static const char head[] =
     "import numpy as np\n\n"
     "# A name of damier or NumPy, or what NumPy takes as a dtype.\n"
     "TypeName = Union[Literal[\"f64\", \"f32\", \"f16\", \"bf16\", \"c64\", \"c128\", \"i8\", "
-    "\"i32\", \"float64\", \"float32\", \"float16\", \"bfloat16\",\n"
-    "                         \"complex64\", \"complex128\", \"int8\", \"int32\", \"double\", "
+    "\"i32\", \"i64\", \"float64\", \"float32\", \"float16\", \"bfloat16\",\n"
+    "                         \"complex64\", \"complex128\", \"int8\", \"int32\", \"int64\", "
+    "\"double\", "
     "\"single\", \"half\", \"f8\", \"f4\", \"f2\", \"c16\", \"c8\"],\n"
     "                 \"np.dtype[Any]\", \"type[np.generic]\", \"type[float]\", "
     "\"type[complex]\"]\n";
