@@ -50,7 +50,11 @@ class Expression:
     def __sub__(self, product: Any) -> Any:
         return self._added(product, -1)
 
-    __radd__ = __rsub__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return self._added(other, 1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._added(other, -1)
 
     def dot(self, other: Any) -> Product:
         """``self @ other``."""
@@ -220,7 +224,8 @@ class Product(Expression):
         return self._plus(c, -1)
 
     def __rsub__(self, c: Any) -> Product:
-        return (self * -1)._plus(c, 1)
+        negative: Product = self * -1
+        return negative._plus(c, 1)
 
     @property
     def T(self) -> Product:
