@@ -92,3 +92,29 @@ setMethod("tcrossprod", signature("DamierMatrix", "missing"), function(x, y = NU
 setMethod("tcrossprod", signature("DamierMatrix", "ANY"), function(x, y = NULL, ...) dm_tcrossprod(x, y, ...))
 setMethod("tcrossprod", signature("DamierMatrix", "DamierMatrix"), function(x, y = NULL, ...) dm_tcrossprod(x, y, ...))
 setMethod("tcrossprod", signature("ANY", "DamierMatrix"), function(x, y = NULL, ...) dm_tcrossprod(x, y, ...))
+
+# The library reads the matrix as the old C of a product without terms, so that all that it knows of files applies, and writes it, as
+# the file has it, to a file of NumPy, whose numbers follow each other.
+as.matrix.DamierMatrix <- function(x, ...) {
+  operand <- x@operand
+  dim <- if (operand$reversed) rev(operand$dim) else operand$dim
+  if (any(operand$dim > .Machine$integer.max)) refuse("matrices of R have at most 2^31 - 1 rows and columns", "x[i, j] is a part")
+  file <- tempfile(fileext = ".npy")
+  on.exit(unlink(file))
+  zero <- if (operand$is_complex) 0i else 0
+  options <- c(of_files(list(operand), list()), list(c = operand$location, beta = "1", verify = "no"))
+  call_library("multiply", list(list(matrix(zero, dim[[1]], 0), FALSE)), list(list(matrix(zero, 0, dim[[2]]), FALSE)), FALSE, dim,
+               operand$is_complex, file, options)
+  values <- numbers_of_npy(file, if (operand$is_complex) "complex" else "double", prod(dim))
+  if (operand$has_na) values[is.na(values)] <- NA
+  matrix(values, operand$dim[[1]], operand$dim[[2]], byrow = !operand$reversed, dimnames = operand$dimnames)
+}
+
+# COUNT numbers after the header, whose length its bytes 8 and 9 state.
+numbers_of_npy <- function(file, what, count) {
+  opened <- file(file, "rb")
+  on.exit(close(opened))
+  readBin(opened, "raw", 8)
+  readBin(opened, "raw", readBin(opened, "integer", 1, size = 2, signed = FALSE, endian = "little"))
+  readBin(opened, what, count)
+}
