@@ -121,6 +121,14 @@ static void dense_divide(int64_t rows, int64_t size, const double *factor, doubl
               (int)size, 1.0, factor, (int)rows, x, (int)size);
 }
 
+bool dm_dense_in_order(int64_t rows, double *m, int64_t size, double *x) {
+  if (!dense_factor(rows, m)) return false;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = i + 1; j < rows; j++) m[i * rows + j] = 0.0;
+  dense_divide(rows, size, m, x);
+  return true;
+}
+
 static void dense_divide_all(int64_t rows, int64_t size, const double *factor, double *p,
                              const dm_dense_beside *beside) {
   dense_divide(rows, size, factor, p);

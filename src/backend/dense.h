@@ -39,6 +39,10 @@ typedef struct dm_dense_beside {
 dm_status dm_dense_orthonormalise(int64_t rows, int64_t size, double *p,
                                   const dm_dense_beside *beside);
 
+/* Gram and Schmidt: orthonormal vectors Q of those of P, in their order, from M = P P^T alone. M
+ * becomes L, with P = L Q, and X, of SIZE columns, L^-1 X; false: it has no factor. */
+bool dm_dense_in_order(int64_t rows, double *m, int64_t size, double *x);
+
 /* The largest element of |P P^T - 1|. */
 dm_status dm_dense_orthogonality(int64_t rows, int64_t size, const double *p, double *loss);
 

@@ -193,6 +193,15 @@ double dm_basis_largest_residual(const dm_components_state *c) {
   return largest;
 }
 
+double dm_basis_misfit(int64_t count, const double *l, int64_t i, double s) {
+  double sum = 0.0;
+  for (int64_t j = 0; j <= i; j++) {
+    const double r = l[i * count + j] - (j == i ? s : 0.0);
+    sum += r * r;
+  }
+  return sqrt(sum);
+}
+
 const char *dm_components_method_name(dm_components_method method) {
   static const char *const names[] = {"auto", "gram", "passes"};
   return names[method];

@@ -122,6 +122,9 @@ void dm_basis_restart(dm_components_state *c, int64_t count);
 
 double dm_basis_largest_residual(const dm_components_state *c);
 
+/* |y - S q|, of line I of Y = L Q (dm_dense_in_order), COUNT lines. */
+double dm_basis_misfit(int64_t count, const double *l, int64_t i, double s);
+
 /* ---- the state beside the result (components_state.c) ---- */
 
 /* Collective, after the basis is opened: takes what an earlier run left; COUNT tells. */

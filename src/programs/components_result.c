@@ -97,15 +97,19 @@ static void result_long_residuals(const dm_components_state *c, double *residual
   }
 }
 
-/* Rank 0: the components of LIFTED, V^T of X = U S V^T times S. */
+/* Rank 0: the components of LIFTED, V^T of X = U S V^T times S. Rounding has left parts of the
+ * first of them in the others. */
 static dm_status result_normalise(dm_components_state *c, double *lifted, double *residual) {
   const int64_t k = c->job->count;
-  for (int64_t i = 0; i < k; i++) {
-    double *v = lifted + i * c->tall;
-    const double norm = dm_dense_norm(c->tall, v);
-    residual[i] = fabs(norm - result_sigma(c, i)) / result_sigma(c, 0);
-    for (int64_t j = 0; j < c->tall; j++) v[j] /= norm;
-  }
+  DM_FREED double *m = NULL;
+  DM_TRY(dm_buffer_table(k * k, &m));
+  dm_dense_multiply((dm_dense_product){.alpha = 1.0, .turn_b = true}, k, k, c->tall, lifted, lifted,
+                    m);
+  if (!dm_dense_in_order(k, m, c->tall, lifted))
+    return dm_fail(DM_E_INPUT, "the last of %lld components are rounding errors of %s",
+                   (long long)k, dm_dtype_name(c->work));
+  for (int64_t i = 0; i < k; i++)
+    residual[i] = dm_basis_misfit(k, m, i, result_sigma(c, i)) / result_sigma(c, 0);
   return dm_dense_orthogonality(k, c->tall, lifted, &c->orthogonality[1]);
 }
 

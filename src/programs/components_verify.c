@@ -13,19 +13,20 @@ typedef struct proof {
   double largest, loss;
 } proof;
 
-/* Rank 0, after the pass: |X v - s u| with u = X v / |X v|, and |X^T X v / s - s v|. */
+/* Rank 0, after the pass: |X v - s u| and |X^T u - s v| of orthonormal vectors u. */
 static dm_status proof_judge(dm_components_state *c, proof *p) {
   const int64_t k = c->job->count, size = c->small;
   const double first = p->values[0] / c->unscale;
+  if (!dm_dense_in_order(k, c->pairs, size, c->z)) p->largest = INFINITY;
   for (int64_t i = 0; i < k; i++) {
-    const double s = p->values[i] / c->unscale, length = sqrt(fmax(0.0, c->pairs[i * k + i]));
+    const double s = p->values[i] / c->unscale, beside = dm_basis_misfit(k, c->pairs, i, s);
     double sum = 0.0;
     for (int64_t j = 0; j < size; j++) {
-      const double r = c->z[i * size + j] / s - s * p->vectors[i * size + j];
+      const double r = c->z[i * size + j] - s * p->vectors[i * size + j];
       sum += r * r;
     }
-    p->largest = fmax(p->largest, fmax(fabs(length - s), sqrt(sum)) / first);
-    if (!(s > 0.0) || !isfinite(sum) || !isfinite(length)) p->largest = INFINITY;
+    p->largest = fmax(p->largest, fmax(beside, sqrt(sum)) / first);
+    if (!(s > 0.0) || !isfinite(sum) || !isfinite(beside)) p->largest = INFINITY;
     if (i > 0 && p->values[i] > p->values[i - 1]) p->largest = INFINITY;
   }
   return dm_dense_orthogonality(k, size, p->vectors, &p->loss);
