@@ -246,9 +246,7 @@ static dm_status components_solve_gram(dm_components_state *c) {
   DM_FREED double *values = NULL;
   double trace = 0.0;
   for (int64_t i = 0; i < c->small; i++) trace += c->g[i * c->small + i];
-  if (!isfinite(trace))
-    return dm_hint(dm_fail(DM_E_INPUT, "X holds NaN or Inf, or its squares overflow"),
-                   "--missing mean replaces missing values; --type f64 has a larger range");
+  if (!isfinite(trace)) return dm_basis_not_finite(c);
   c->squares = trace;
   DM_TRY(dm_buffer_table(c->small, &values));
   dm_status status = dm_dense_eigen(c->small, c->g, c->width, values, c->p);
@@ -377,6 +375,7 @@ static dm_status components_make(dm_components_state *c, dm_components_result *r
 }
 
 void dm_components_close(dm_components_state *c) {
+  dm_in_place_close(&c->in_place);
   dm_basis_close(&c->basis);
   free(c->p);
   free(c->z);

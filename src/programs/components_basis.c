@@ -91,6 +91,12 @@ static dm_status basis_orthonormalise(dm_components_state *c, int64_t count, boo
   return DM_OK;
 }
 
+dm_status dm_basis_not_finite(const dm_components_state *c) {
+  return dm_hint(dm_fail(DM_E_INPUT, "X holds NaN or Inf, or its squares overflow"),
+                 "--missing mean replaces missing values%s",
+                 c->work == DM_F32 ? "; --type f64 has a larger range" : "");
+}
+
 /* Q G Q^T: of one pass from its own sums, which lose no digits of small values. */
 static void basis_small_problem(const dm_components_state *c, double *t) {
   const dm_basis *b = &c->basis;
@@ -130,7 +136,7 @@ static dm_status basis_find_best(dm_components_state *c) {
   DM_TRY(dm_buffer_table(n * count, &w));
   basis_small_problem(c, t);
   for (int64_t i = 0; i < n * n; i++)
-    if (!isfinite(t[i])) return dm_fail(DM_E_BUG, "products of a basis are not finite");
+    if (!isfinite(t[i])) return dm_basis_not_finite(c);
   DM_TRY(dm_dense_eigen(n, t, count, b->values, w));
   const dm_dense_product plain = {.alpha = 1.0};
   dm_dense_multiply(plain, count, b->size, n, w, b->q, b->v);

@@ -5,6 +5,7 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "plan/plan.h"
+#include "product/in_place.h"
 #include "product/state_file.h"
 #include "programs/components.h"
 #include "transform/centered.h"
@@ -57,6 +58,7 @@ typedef struct dm_components_state {
   bool proving;  /* it is the last one, of the vectors found */
   dm_state state;
   bool recorded;         /* a file has the search, as it was */
+  dm_in_place in_place;  /* multiplies what is in memory */
   dm_forecast *forecast; /* what products would take is added to it, in their place; or NULL */
   int64_t host_bytes;    /* the most that a rank would need meanwhile, but for the basis */
   bool unchecked, converged;
@@ -119,6 +121,9 @@ dm_status dm_basis_grow(dm_components_state *c, int64_t *count);
 
 /* P gets the best vectors, and the basis is empty. */
 void dm_basis_restart(dm_components_state *c, int64_t count);
+
+/* That sums of squares of X are NaN or Inf. */
+dm_status dm_basis_not_finite(const dm_components_state *c);
 
 double dm_basis_largest_residual(const dm_components_state *c);
 

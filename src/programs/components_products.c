@@ -71,8 +71,37 @@ static dm_status components_add_forecast(dm_components_state *c, dm_multiply *jo
   return DM_OK;
 }
 
+/* Whether the elements that are multiplied lie in the memory of this process, as they are. */
+static bool components_is_plain(const dm_components_state *c, const components_factor *f) {
+  const dm_dataset *set = f->set;
+  return !set || (set->memory.base && set->memory.dtype == c->work && !set->centering &&
+                  !set->meaning.found);
+}
+
+/* Multiplies where A, B and C are, without copies of them, if one process can: *taken. NaN and Inf
+ * are found in the result. */
+static dm_status components_in_place(dm_components_state *c, const components_product *p,
+                                     dm_multiply *job, bool *taken) {
+  dm_in_place_outcome outcome;
+  const dm_level level = c->run->log.level;
+  const int64_t limit = job->engine.memory_host;
+  *taken = false;
+  if (c->run->ranks > 1 || !components_is_plain(c, &p->a) || !components_is_plain(c, &p->b))
+    return DM_OK;
+  job->engine.memory_host = 0; /* no blocks are needed */
+  if (level < DM_LOG_DETAIL) c->run->log.level = DM_LOG_ERROR;
+  dm_status status = dm_in_place_run(&c->in_place, c->run, job, &outcome, taken);
+  c->run->log.level = level;
+  job->engine.memory_host = limit;
+  if (!status || status->code != DM_E_UNCHECKED) return status;
+  c->unchecked = true;
+  dm_status_free(status);
+  return DM_OK;
+}
+
 static dm_status components_multiply(dm_components_state *c, const components_product *p,
                                      dm_multiply *job) {
+  bool taken;
   dm_memory_matrix in[2];
   components_take(c, 0, &p->a, &in[0], job);
   components_take(c, 1, &p->b, &in[1], job);
@@ -87,7 +116,8 @@ static dm_status components_multiply(dm_components_state *c, const components_pr
   if (!p->out) return dm_inner_multiply(c->run, job, &c->unchecked);
   job->checkpoint = false;
   job->scratch = true;
-  return dm_inner_multiply(c->run, job, &c->unchecked);
+  dm_status status = components_in_place(c, p, job, &taken);
+  return status || taken ? status : dm_inner_multiply(c->run, job, &c->unchecked);
 }
 
 static dm_status components_product_of(dm_components_state *c, const components_product *p) {
@@ -292,7 +322,8 @@ static void components_round(dm_components_state *c, int64_t numbers) {
 typedef struct components_strip {
   dm_range rows;
   int64_t count;
-  double *z, *pairs; /* of rank 0 */
+  void *z; /* of rank 0, in WORK's type */
+  double *pairs;
 } components_strip;
 
 static dm_status components_multiply_strip(dm_components_state *c, const components_strip *s,
@@ -303,7 +334,7 @@ static dm_status components_multiply_strip(dm_components_state *c, const compone
   y.own_rows = dm_range_size(dm_split(rows, c->run->ranks, c->run->rank, 1));
   const dm_memory_matrix p =
       components_on_one(c->work, count, c->small, c->work == DM_F32 ? c->rounded : c->p);
-  const dm_memory_matrix z = components_on_one(DM_F64, count, c->small, s->z);
+  const dm_memory_matrix z = components_on_one(c->work, count, c->small, s->z);
   const dm_memory_matrix pairs = components_on_one(DM_F64, count, count, s->pairs);
   const components_factor factor_y = {.memory = y, .op = DM_OP_N},
                           turned_y = {.memory = y, .op = DM_OP_T};
@@ -317,6 +348,16 @@ static dm_status components_multiply_strip(dm_components_state *c, const compone
              .a = turned_y, .b = factor_y, .symmetric = true, .type = DM_F64, .out = &pairs});
 }
 
+static void components_add_of(const dm_components_state *c, int64_t numbers, const void *from,
+                              double *to) {
+  const float *narrow = from;
+  if (c->work != DM_F32) {
+    components_add(numbers, from, to);
+    return;
+  }
+  for (int64_t i = 0; i < numbers; i++) to[i] += (double)narrow[i];
+}
+
 static dm_status components_pass_strip(dm_components_state *c, const components_strip *s) {
   components_part part;
   DM_TRY(components_open_part(c, s->rows, &part));
@@ -324,7 +365,7 @@ static dm_status components_pass_strip(dm_components_state *c, const components_
   dm_cut_free(&part.cut);
   DM_TRY(status);
   if (c->run->rank == 0) {
-    components_add(s->count * c->small, s->z, c->z);
+    components_add_of(c, s->count * c->small, s->z, c->z);
     components_add(s->count * s->count, s->pairs, c->pairs);
   }
   c->done += 4.0 * (double)dm_range_size(s->rows) * (double)s->count * (double)c->small;

@@ -234,6 +234,7 @@ def refused(folder, damier):
             ("pca", "constant", ("--rank", 2, "--scale"), 3, "are constant"), ("pca", "same", ("--rank", 2), 3, "no components"),
             ("pca", "one", ("--rank", 2), 3, "has 1 components"), ("pca", "complex", ("--rank", 2), 2, "real matrices"),
             ("pca", "x", ("--rank", 2, "--weights", folder / "zero.h5"), 3, "all weights are 0"), ("svd", "infinite", ("--rank", 2), 3, "Inf"),
+            ("svd", "infinite", ("--rank", 2, "--method", "passes"), 3, "Inf"),
             ("pca", "x", ("--rank", 2, "--type", "f16"), 2, "f32 or f64"), ("pca", "x", ("--rank", 2, "--tolerance", 0), 2, "positive"),
             ("pca", "x", ("--rank", 2, "--scores", folder / "p.h5"), 2, "of their own")):
         for ranks in (1, 2):
