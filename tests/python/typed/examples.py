@@ -47,6 +47,8 @@ with damier.Context(op_b="t", verify_seed=7, progress=True) as context:
 x = damier.open("A.h5:/x")
 product: damier.Product = x @ x.T
 damier.save(product, "C.h5", force=True)
+damier.save(product, "C.h5", if_needed=True)
+residual: damier.Product = damier.open("Y.h5") - x @ a
 print((2 * (x[:10] @ a)).compute(threads=1), x.shape)
 print((x[[3, 1]].T @ x[a[:, 0] > 0])[:2].compute(), damier.open(["A.h5:/x", pathlib.Path("B.npy")])[::-1][:5])
 damier.verify(a, "B.h5", np.ones((3, 5)))

@@ -29,3 +29,4 @@ damier.plan(size="large")  # mistake
 damier.info("A.h5", alpha=2)  # mistake
 damier.Context(backend="gpu0")  # mistake
 damier.matmul(a)  # mistake
+damier.multiply("A.h5", "B.h5", "C.h5", if_needed="yes")  # mistake
