@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._errors import UsageError
+from ._errors import InputError, UsageError
 
 
 @dataclass
@@ -102,7 +103,16 @@ class PCA:
         most = min(rows - 1, cols)
         asked = self.n_components
         fraction = asked if isinstance(asked, (float, np.floating)) and 0 < asked < 1 else None
-        found = pca(x, most if asked is None or fraction else asked, **self._options)
+        every = asked is None or fraction is not None
+        count, found = most if every else asked, None
+        while found is None:
+            try:
+                found = pca(x, count, **self._options)
+            except InputError as error:  # of columns that depend on others there are fewer
+                fewer = re.match(r"\S+ has (\d+) components; the others", error.message)
+                if not every or not fewer:
+                    raise
+                count = int(fewer[1])
         ratio = _on_host(found.explained_variance_ratio)
         count = len(ratio) if fraction is None else min(len(ratio), int(np.searchsorted(ratio.cumsum(), fraction, side="right")) + 1)
         self.components_ = found.components[:count]
@@ -129,6 +139,9 @@ class PCA:
     def _scores(self, x: Any) -> Any:
         if not hasattr(self, "components_"):
             raise UsageError("this PCA is not fitted", hint="call fit() first")
+        cols = _shape_of(x)[1]
+        if cols != self.n_features_in_:
+            raise UsageError(f"X has {cols} features, but PCA is expecting {self.n_features_in_} features as input")
         scores = scores_of(x, self.components_, self.mean_, self.scale_, {k: v for k, v in self._options.items() if k in ("missing", "memory", "threads", "backend", "type")})
         return self._as_asked(scores / self._roots(scores) if self.whiten else scores, x)
 

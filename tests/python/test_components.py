@@ -92,6 +92,13 @@ class Found(unittest.TestCase):
         ratio = s**2 / (s**2).sum()
         self.assertEqual(damier.PCA(0.9).fit(x).n_components_, np.searchsorted(ratio.cumsum(), 0.9) + 1)
         self.assertEqual(damier.PCA().fit(drawn()).n_components_, 15)
+        for dtype in ("f4", "f8"):  # columns that depend on others
+            x = np.hstack([drawn(dtype=dtype), drawn(dtype=dtype)[:, :4], np.ones((120, 1), dtype)])
+            self.assertEqual(damier.PCA().fit(x).n_components_, 15)
+            self.assertAlmostEqual(damier.PCA().fit(x).explained_variance_ratio_.sum(), 1, 5)
+            self.assertLess(damier.PCA(0.9).fit(x).n_components_, 15)
+        with self.assertRaisesRegex(ValueError, "X has 3 features, but PCA is expecting 20 features"):
+            damier.PCA(2).fit(x).transform(x[:, :3])
         self.assertEqual(damier.PCA(3, tolerance=1e-4).get_params()["tolerance"], 1e-4)
         self.assertEqual(repr(damier.PCA(2).set_params(n_components=3, seed=4)), "PCA(n_components=3, seed=4)")
 
