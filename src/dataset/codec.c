@@ -200,20 +200,18 @@ static int64_t undo_lz4_sized(const unsigned char *data, int64_t length, void *o
 
 static dm_status undo_bitshuffle(const dm_codec *codec, const void *data, int64_t length, void *out,
                                  int64_t room, int64_t *made) {
-  dm_unpack_block *unpack = NULL;
-  void *context = NULL;
-  if (codec->inner == DM_BITS_LZ4) unpack = undo_lz4_block;
+  dm_bitshuffle how = {.size = codec->size, .block = codec->block};
+  if (codec->inner == DM_BITS_LZ4) how.unpack = undo_lz4_block;
 #ifdef DAMIER_HAVE_ZSTD
   if (codec->inner == DM_BITS_ZSTD) {
-    unpack = undo_zstd_block;
-    context = ZSTD_createDCtx(); /* larger than a block */
-    if (!context) return dm_fail(DM_E_FIT, "no memory to unpack a chunk of zstd");
+    how.unpack = undo_zstd_block;
+    how.context = ZSTD_createDCtx(); /* larger than a block */
+    if (!how.context) return dm_fail(DM_E_FIT, "no memory to unpack a chunk of zstd");
   }
 #endif
-  dm_status status =
-      dm_bitshuffle_undo(unpack, context, codec->size, codec->block, data, length, out, room, made);
+  dm_status status = dm_bitshuffle_undo(how, data, length, out, room, made);
 #ifdef DAMIER_HAVE_ZSTD
-  ZSTD_freeDCtx(context);
+  ZSTD_freeDCtx(how.context);
 #endif
   return status;
 }
@@ -385,67 +383,64 @@ static void untangle(const unsigned char *planes, int64_t count, int64_t size, u
 }
 
 typedef struct codec_blocks {
-  dm_unpack_block *unpack;
-  void *context;
-  int64_t size, block;
+  dm_bitshuffle how;
   const unsigned char *data, *end;
   unsigned char *planes, *bytes; /* room for a block */
 } codec_blocks;
 
 /* Unpacks the next block, of COUNT elements. */
 static bool undo_block(codec_blocks *b, int64_t count, unsigned char *out) {
-  const int64_t bytes = count * b->size;
+  const int64_t bytes = count * b->how.size;
   const unsigned char *planes = b->data;
   int64_t packed = bytes;
-  if (b->unpack) {
+  if (b->how.unpack) {
     if (b->end - b->data < 4) return false;
     packed = (int64_t)dm_big_endian(b->data, 4);
     b->data += 4;
   }
   if (packed > b->end - b->data) return false;
-  if (b->unpack) {
-    if (b->unpack(b->context, b->data, packed, b->planes, bytes) != bytes) return false;
+  if (b->how.unpack) {
+    if (b->how.unpack(b->how.context, b->data, packed, b->planes, bytes) != bytes) return false;
     planes = b->planes;
   }
   b->data += packed;
-  untangle(planes, count, b->size, b->bytes, out);
+  untangle(planes, count, b->how.size, b->bytes, out);
   return true;
 }
 
 /* Whole blocks, then a shorter one, then elements that are stored as they are. */
 static bool undo_blocks(codec_blocks *b, int64_t bytes, unsigned char *out) {
-  int64_t left = bytes / b->size;
+  int64_t left = bytes / b->how.size;
   while (left >= DM_BITS_TOGETHER) {
-    const int64_t count = dm_min(b->block, left / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
+    const int64_t count = dm_min(b->how.block, left / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
     if (!undo_block(b, count, out)) return false;
-    out += count * b->size;
+    out += count * b->how.size;
     left -= count;
   }
-  if (b->end - b->data != left * b->size) return false;
-  memcpy(out, b->data, (size_t)(left * b->size));
+  if (b->end - b->data != left * b->how.size) return false;
+  memcpy(out, b->data, (size_t)(left * b->how.size));
   return true;
 }
 
-dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, void *context, int64_t size, int64_t block,
-                             const unsigned char *data, int64_t length, unsigned char *out,
-                             int64_t room, int64_t *made) {
-  codec_blocks b = {
-      .unpack = unpack, .context = context, .size = size, .data = data, .end = data + length};
+dm_status dm_bitshuffle_undo(dm_bitshuffle how, const unsigned char *data, int64_t length,
+                             unsigned char *out, int64_t room, int64_t *made) {
+  const int64_t size = how.size;
+  codec_blocks b = {.how = how, .data = data, .end = data + length};
   uint64_t bytes = (uint64_t)length;
-  b.block = block > 0
-                ? block
-                : dm_max(LEAST_BLOCK, DEFAULT_BYTES / size / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
+  int64_t *block = &b.how.block;
   *made = -1;
-  if (unpack) {
+  if (*block <= 0)
+    *block = dm_max(LEAST_BLOCK, DEFAULT_BYTES / size / DM_BITS_TOGETHER * DM_BITS_TOGETHER);
+  if (how.unpack) {
     if (length < CODEC_HEADER) return DM_OK;
     bytes = dm_big_endian(data, 8);
-    b.block = (int64_t)dm_big_endian(data + 8, 4) / size;
+    *block = (int64_t)dm_big_endian(data + 8, 4) / size;
     b.data += CODEC_HEADER;
   }
-  if (bytes > (uint64_t)room || (int64_t)bytes % size != 0 || b.block <= 0 ||
-      b.block % DM_BITS_TOGETHER != 0)
+  if (bytes > (uint64_t)room || (int64_t)bytes % size != 0 || *block <= 0 ||
+      *block % DM_BITS_TOGETHER != 0)
     return DM_OK;
-  const int64_t most = dm_min(b.block, (int64_t)bytes / size) * size;
+  const int64_t most = dm_min(*block, (int64_t)bytes / size) * size;
   void *memory;
   DM_TRY(dm_buffer_zeroed(2, most, &memory));
   b.planes = memory;

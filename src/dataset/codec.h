@@ -88,12 +88,17 @@ void dm_chunk_shuffle(const unsigned char *data, int64_t length, int64_t size, u
 typedef int64_t dm_unpack_block(void *context, const void *data, int64_t length, void *out,
                                 int64_t room);
 
-/* Unpacks LENGTH bytes of DATA, elements of SIZE bytes, to OUT, which has ROOM bytes. UNPACK,
- * called with CONTEXT: of blocks, whose length the data say; NULL: blocks of BLOCK elements (0: the
- * default) are not packed. *made is the number of bytes written; -1: the data are damaged.
- * DM_E_FIT: no memory. */
-dm_status dm_bitshuffle_undo(dm_unpack_block *unpack, void *context, int64_t size, int64_t block,
-                             const unsigned char *data, int64_t length, unsigned char *out,
-                             int64_t room, int64_t *made);
+/* How elements of SIZE bytes were shuffled. UNPACK, called with CONTEXT: of blocks, whose length
+ * the data say; NULL: blocks of BLOCK elements (0: the default) are not packed. */
+typedef struct dm_bitshuffle {
+  int64_t size, block;
+  dm_unpack_block *unpack;
+  void *context;
+} dm_bitshuffle;
+
+/* Unpacks LENGTH bytes of DATA to OUT, which has ROOM bytes. *made is the number of bytes written;
+ * -1: the data are damaged. DM_E_FIT: no memory. */
+dm_status dm_bitshuffle_undo(dm_bitshuffle how, const unsigned char *data, int64_t length,
+                             unsigned char *out, int64_t room, int64_t *made);
 
 #endif

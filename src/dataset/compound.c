@@ -99,35 +99,35 @@ static void copy_apart(char *to, int64_t to_apart, const char *from, int64_t apa
 }
 
 /* Converts COUNT numbers of each of RECORDS records, in memory of its own in between. */
-static bool gather_converted(const dm_field *f, dm_dtype type, const char *from, int64_t apart,
-                             int64_t records, int64_t count, char *to, int64_t to_apart) {
+static bool gather_converted(const dm_field *f, dm_dtype type, const dm_records *of,
+                             int64_t count) {
   _Alignas(16) char between[GATHERED * 8];
   const dm_dtype stored = (dm_dtype)f->type;
   const int64_t size = dm_dtype_size(stored), to_size = dm_dtype_size(type);
   const bool wide = (stored == DM_I64 || stored == DM_U64) && !dm_dtype_is_integer(type);
   const int64_t wanted = dm_min(count, GATHERED), rows = GATHERED / wanted;
   bool exact = true;
-  for (int64_t r = 0; r < records; r += rows)
+  for (int64_t r = 0; r < of->count; r += rows)
     for (int64_t c = 0; c < count; c += wanted) {
-      const int64_t tall = dm_min(rows, records - r), across = dm_min(wanted, count - c);
-      const char *at = from + r * apart + c * f->stride;
+      const int64_t tall = dm_min(rows, of->count - r), across = dm_min(wanted, count - c);
+      const char *at = of->from + r * of->apart + c * f->stride;
       if (across == 1)
-        copy_apart(between, size, at, apart, tall, (size_t)size);
+        copy_apart(between, size, at, of->apart, tall, (size_t)size);
       else
         for (int64_t i = 0; i < tall; i++)
-          copy_apart(between + i * across * size, size, at + i * apart, f->stride, across,
+          copy_apart(between + i * across * size, size, at + i * of->apart, f->stride, across,
                      (size_t)size);
       if (f->swapped) dm_swap_bytes(between, stored, tall * across);
       if (wide) exact &= are_exact(stored, between, tall * across);
-      dm_view part = dm_view_row_major(to + r * to_apart + c * to_size, type, tall, across);
-      part.row_stride = to_apart / to_size;
+      dm_view part = dm_view_row_major(of->to + r * of->to_apart + c * to_size, type, tall, across);
+      part.row_stride = of->to_apart / to_size;
       dm_copy(part, dm_view_row_major(between, stored, tall, across), false);
     }
   return exact;
 }
 
-bool dm_compound_gather(const dm_compound *r, dm_dtype type, const char *from, int64_t apart,
-                        int64_t records, int64_t first, int64_t count, char *to, int64_t to_apart) {
+bool dm_compound_gather(const dm_compound *r, dm_dtype type, const dm_records *records,
+                        int64_t first, int64_t count) {
   const int64_t size = dm_dtype_size(type);
   int64_t before = 0;
   bool exact = true;
@@ -135,13 +135,14 @@ bool dm_compound_gather(const dm_compound *r, dm_dtype type, const char *from, i
     const dm_field *f = &r->field[i];
     const int64_t low = dm_max(first, before), high = dm_min(first + count, before + f->count);
     if (low >= high) continue;
-    const char *at = from + f->offset + (low - before) * f->stride;
-    char *put = to + (low - first) * size;
+    dm_records of = *records;
+    of.from += f->offset + (low - before) * f->stride;
+    of.to += (low - first) * size;
     const bool plain = f->type == (int16_t)type && !f->swapped;
     if (plain && (f->stride == size || high == low + 1))
-      copy_apart(put, to_apart, at, apart, records, (size_t)((high - low) * size));
+      copy_apart(of.to, of.to_apart, of.from, of.apart, of.count, (size_t)((high - low) * size));
     else
-      exact &= gather_converted(f, type, at, apart, records, high - low, put, to_apart);
+      exact &= gather_converted(f, type, &of, high - low);
   }
   return exact;
 }

@@ -46,10 +46,18 @@ bool dm_compound_is_sane(const dm_compound *record, dm_dtype type, int64_t numbe
  * large ones are then refused. */
 dm_dtype dm_compound_common(dm_dtype a, dm_dtype b);
 
-/* Copies the reals FIRST to FIRST + COUNT - 1 of RECORDS records, APART bytes from one to the next,
- * to packed rows of COUNT reals of TYPE, TO_APART bytes from one to the next. False: TYPE does not
- * hold a whole number. */
-bool dm_compound_gather(const dm_compound *record, dm_dtype type, const char *from, int64_t apart,
-                        int64_t records, int64_t first, int64_t count, char *to, int64_t to_apart);
+/* COUNT records, APART bytes from one to the next, and as many rows that numbers of them go to. */
+typedef struct dm_records {
+  int64_t count;
+  const char *from;
+  int64_t apart;
+  char *to;
+  int64_t to_apart;
+} dm_records;
+
+/* Copies the reals FIRST to FIRST + COUNT - 1 of RECORDS to packed rows of TYPE. False: TYPE does
+ * not hold a whole number. */
+bool dm_compound_gather(const dm_compound *record, dm_dtype type, const dm_records *records,
+                        int64_t first, int64_t count);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -15,7 +14,6 @@
 #include "core/status.h"
 #include "core/suggest.h"
 #include "core/units.h"
-#include "dataset/file_system.h"
 #include "engine/phases.h"
 #include "io/cache_ahead.h"
 #include "plan/choose.h"
@@ -30,8 +28,6 @@ static const double setup_usable = 0.85;
 
 /* Seconds from which on what is predicted is told before the work. */
 static const double setup_told = 5.0;
-
-enum { FILES = sizeof((dm_named_files *)NULL)->reads / sizeof(char *) };
 
 /* "auto, cblas": the kernels of OPS that can multiply PROBLEM. */
 static void list_fitting(const dm_backend_ops *ops, const dm_problem *problem, char *text,
@@ -71,38 +67,6 @@ static dm_status check_kernel(const dm_backend_ops *ops, const char *kernel,
                              ops->name, type, why);
   if (fitting[0]) return dm_hint(status, "kernels for %s: %s", type, fitting);
   return row->finish == DM_NO_FINISH ? status : dm_hint(status, "--backend cpu multiplies them");
-}
-
-static bool has_avx512(void) {
-#ifdef __x86_64__
-  return __builtin_cpu_supports("avx512f");
-#else
-  return false;
-#endif
-}
-
-/* Products of CORES on NODES computers relative to those of cores that share nothing: 43 GFLOP/s of
- * f64 for each of 16 cores of a Xeon, 26 for each of 32, whose hardware threads share units; at
- * other hours each of these took half as long again. */
-static double setup_crowd(int64_t cores, int nodes) {
-  const double few_cores = 16;
-  return pow(fmin(1, few_cores * nodes / (double)cores), 0.75);
-}
-
-/* OpenBLAS's products relative to the stated rates of cores that are AVX2's: 47 GFLOP/s of f64 on 2
- * cores of an EPYC. */
-static double speed_of(int64_t cores, int nodes) {
-  return has_avx512() ? 1.4 * setup_crowd(cores, nodes) : 1;
-}
-
-/* Of 4096^3, in seconds: checking, mapping and writing, which a GPU does while it multiplies; and
- * what an idle GPU starts later than one in use. */
-bool dm_cpu_is_sooner(double flops, dm_dtype work, int cores) {
-  const double files = 0.1, idle = 0.07;
-  dm_machine cpu, gpu;
-  dm_machine_stated(NULL, cores, &cpu);
-  dm_machine_stated("", 1, &gpu);
-  return flops < (gpu.gpu_start + idle - files) * cpu.flops[work] * speed_of(cores, 1);
 }
 
 bool dm_gpu_is_late(double flops, dm_dtype work, int cores) {
@@ -404,7 +368,7 @@ dm_status dm_setup_open_backend(dm_run *run, const dm_engine_options *engine,
   /* Nodes would not know which parts of a file each of them needs. */
   const bool waits = engine->once && run->rank == 0 && run->nodes == 1 && dm_backend_has_driver();
   const char *const *files = engine->files.reads;
-  dm_cache_ahead *ahead = waits ? dm_cache_ahead_start(files, FILES) : NULL;
+  dm_cache_ahead *ahead = waits ? dm_cache_ahead_start(files, DM_FILES_READ) : NULL;
   dm_status status = open_backends(run, engine, problem, setup);
   if (ahead) dm_cache_ahead_stop(ahead);
   return status;
@@ -540,63 +504,4 @@ void dm_setup_record(const dm_setup *setup, const dm_run *run, dm_record *record
   if (plan->forecast.start > 0)
     dm_record_line(record, "predicted",
                    dm_format_seconds(plan->forecast.start + plan->forecast.total, time));
-}
-
-/* ---- rates of files and cores that were not measured ---- */
-
-/* Bytes per second of one core, and of a node with enough cores. Measured on 16 cores of an H200
- * node: 43 GB/s from the page cache, 28 GB/s to a file in memory. */
-static const double core_reads = 3e9, node_reads = 45e9, core_writes = 1.5e9, node_writes = 25e9;
-
-/* The same files as runs use them: writing to existing pages (22 GB/s on 32 cores of an H100 node),
- * and making new pages, which one thread does faster than sixteen: 64 MiB in 11 to 13 ms, and in 18
- * to 20 while rows of C are copied to them; half of that where memory of a virtual machine was used
- * before (two H200). */
-static const double write_copies = 22e9, clears = 5e9;
-
-/* Processors do what GPUs do beside products: 4096^3 in f64 on 32 cores of an H200 node maps A and
- * B in 0.015 s, sums and hashes them in 0.018 s, and sums, hashes and writes C in 0.023 s. */
-static const double cpu_maps = 18e9, cpu_checks = 22e9, cpu_stores = 6e9;
-
-static const double setup_nearly_all = 0.95;
-
-dm_seen_files dm_see_files(const dm_named_files *files) {
-  dm_seen_files seen = {.cached = files->reads[0] || files->reads_memory,
-                        .in_memory = files->writes_memory ||
-                                     (files->writes && dm_file_is_memory(files->writes)),
-                        .new_pages = !files->writes_memory};
-  int64_t bytes = 0;
-  for (int i = 0; i < FILES && files->reads[i]; i++) {
-    struct stat info;
-    if (dm_file_cached(files->reads[i]) < setup_nearly_all) seen.cached = false;
-    if (stat(files->reads[i], &info) == 0) bytes += (int64_t)info.st_size;
-  }
-  seen.fit = bytes > 0 ? bytes <= dm_memory_total() / 2 : files->reads_memory;
-  return seen;
-}
-
-void dm_state_cores(int64_t cores, int64_t threads, int nodes, dm_machine *machine) {
-  const double shared = fmin(1, (double)cores / (double)threads);
-  if (machine->gpu) return;
-  machine->speed_now = shared * speed_of(cores, nodes);
-}
-
-void dm_state_files(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine) {
-  const double read = fmin(node_reads * nodes, core_reads * (double)cores);
-  const double written = fmin(node_writes * nodes, core_writes * (double)cores);
-  const double fast_read = fmax(machine->file_read, read);
-  const double fast_write = fmax(machine->file_write, written);
-  machine->inputs_cached = seen.cached;
-  machine->pass_now = fmin(read, cpu_checks * nodes);
-  machine->read_now = seen.cached ? fast_read : machine->file_read;
-  machine->write_now =
-      seen.in_memory ? fmin(fast_write, write_copies * nodes) : machine->file_write;
-  if (!machine->gpu) {
-    machine->read_now = fmin(machine->read_now, cpu_maps * nodes);
-    machine->write_now = fmin(machine->write_now, cpu_stores * nodes);
-  }
-  machine->pages_now = seen.in_memory && seen.new_pages ? clears : 0;
-  if (!seen.fit) return;
-  machine->file_read = fast_read;
-  machine->file_write = fast_write;
 }

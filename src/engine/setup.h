@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "core/compute.h"
 #include "engine/links.h"
+#include "engine/stated_rates.h"
 #include "io/batch.h"
 #include "plan/machine.h"
 #include "plan/plan.h"
@@ -12,13 +13,6 @@
 #include "run/run.h"
 
 /* ---- options of a product ---- */
-
-/* The files of a job, as far as they have names; NULL: none. They determine the rates of
- * files. Some operands, or C, may be in host memory instead. */
-typedef struct dm_named_files {
-  const char *reads[3], *writes;
-  bool reads_memory, writes_memory;
-} dm_named_files;
 
 /* The GPU's backend of an earlier product, for the next one that needs the same. Initially zero. */
 typedef struct dm_cached_backend {
@@ -55,10 +49,7 @@ typedef struct dm_engine_options {
   dm_wishes wishes;
 } dm_engine_options;
 
-/* Whether CORES of the CPU finish FLOPS of products of type WORK before a GPU has started. */
-bool dm_cpu_is_sooner(double flops, dm_dtype work, int cores);
-
-/* The same for this program, whose GPUs may start at once. */
+/* dm_cpu_is_sooner for this program, whose GPUs may start at once. */
 bool dm_gpu_is_late(double flops, dm_dtype work, int cores);
 
 /* ---- backend, transport and plan ---- */
@@ -107,27 +98,5 @@ void dm_setup_record_sizes(const dm_problem *problem, dm_record *record); /* of 
 /* How a GPU sums products of 16 bits. */
 void dm_setup_record_sums(const dm_problem *problem, dm_record *record);
 void dm_setup_record_machine(const dm_setup *setup, const dm_run *run, dm_record *record);
-
-/* ---- rates of files and cores that were not measured ---- */
-
-/* State of the files, in terms that noise does not change. */
-typedef struct dm_seen_files {
-  bool cached;    /* all inputs are in memory already */
-  bool in_memory; /* the output is in memory, or on a file system there, */
-  bool new_pages; /* whose pages must be cleared first */
-  bool fit;       /* memory could hold the inputs twice */
-} dm_seen_files;
-
-/* Inspects FILES in less than 1 ms per file. */
-dm_seen_files dm_see_files(const dm_named_files *files);
-
-/* Sets stated rates of files, for a job with CORES cores on NODES computers. If the inputs fit in
- * memory, the plan is chosen as if they were there, and the forecast uses the actual state: the
- * plan does not depend on what is cached. */
-void dm_state_files(dm_seen_files seen, int64_t cores, int nodes, dm_machine *machine);
-
-/* Sets the stated speed of products, for the forecast only. THREADS and CORES are totals over NODES
- * equal computers. */
-void dm_state_cores(int64_t cores, int64_t threads, int nodes, dm_machine *machine);
 
 #endif

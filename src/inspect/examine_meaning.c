@@ -15,157 +15,140 @@
 
 /* ---- telling ---- */
 
-dm_status dm_meaning_refuse(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_refuse(dm_examined *e) {
   char says[DM_MARK_TEXT + 80] = "";
-  if (row->mark.value && row->mark.value[0] == '!')
-    snprintf(says, sizeof says, " (%.60s = '%s')", sign->name, sign->text);
-  dm_status status = dm_fail_at(DM_E_INPUT, e->at, "refused: %s%s", row->means, says);
-  return dm_hint(status, "%s%s--raw takes the stored numbers", row->remedy ? row->remedy : "",
-                 row->remedy ? "; " : "");
+  if (e->row->mark.value && e->row->mark.value[0] == '!')
+    snprintf(says, sizeof says, " (%.60s = '%s')", e->sign->name, e->sign->text);
+  dm_status status = dm_fail_at(DM_E_INPUT, e->at, "refused: %s%s", e->row->means, says);
+  return dm_hint(status, "%s%s--raw takes the stored numbers", e->row->remedy ? e->row->remedy : "",
+                 e->row->remedy ? "; " : "");
 }
 
-static dm_status meaning_refuse_if_true(dm_examined *e, const dm_convention *row,
-                                        const dm_sign *sign) {
+static dm_status meaning_refuse_if_true(dm_examined *e) {
   bool is;
-  DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &is));
-  return is ? dm_meaning_refuse(e, row, sign) : DM_OK;
+  DM_TRY(dm_attribute_is_true(e->at, e->sign->object, e->sign->name, &is));
+  return is ? dm_meaning_refuse(e) : DM_OK;
 }
 
-static dm_status meaning_refuse_if_any_0(dm_examined *e, const dm_convention *row,
-                                         const dm_sign *sign) {
+static dm_status meaning_refuse_if_any_0(dm_examined *e) {
   dm_number list[DM_MISSING_VALUES];
   int count;
   bool any = false;
-  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  DM_TRY(dm_attribute_numbers(e->at, e->sign->object, e->sign->name, list, &count));
   for (int i = 0; i < count; i++) any |= list[i].real == 0.0;
-  return any ? dm_meaning_refuse(e, row, sign) : DM_OK;
+  return any ? dm_meaning_refuse(e) : DM_OK;
 }
 
-static dm_status meaning_refuse_unless_empty(dm_examined *e, const dm_convention *row,
-                                             const dm_sign *sign) {
+static dm_status meaning_refuse_unless_empty(dm_examined *e) {
   dm_number first;
   dm_said said;
-  DM_TRY(dm_beside_numbers(e->beside, &row->mark, sign, 1, &first, &said));
-  return said == DM_SAID_NOTHING ? DM_OK : dm_meaning_refuse(e, row, sign);
+  DM_TRY(dm_beside_numbers(e->beside, &e->row->mark, e->sign, 1, &first, &said));
+  return said == DM_SAID_NOTHING ? DM_OK : dm_meaning_refuse(e);
 }
 
 /* Refuses masks of complex numbers, and very large ones. */
-static dm_status meaning_missing_masked(dm_examined *e, const dm_convention *row,
-                                        const dm_sign *sign) {
+static dm_status meaning_missing_masked(dm_examined *e) {
   dm_meaning *m = &e->find->meaning;
   const int64_t elements = e->find->rows * e->find->cols;
   const bool can = !dm_dtype_is_complex(e->find->dtype) && e->find->layout != DM_VIRTUAL;
   bool is_mask, any;
   uint64_t *bits = NULL;
-  DM_TRY(dm_beside_is_mask(e->beside, sign, &is_mask));
+  DM_TRY(dm_beside_is_mask(e->beside, e->sign, &is_mask));
   if (!is_mask) return DM_OK;
-  DM_TRY(dm_beside_any_true(e->beside, sign, elements, can ? &bits : NULL, &any));
-  if (any && !bits) return dm_meaning_refuse(e, row, sign);
+  DM_TRY(dm_beside_any_true(e->beside, e->sign, elements, can ? &bits : NULL, &any));
+  if (any && !bits) return dm_meaning_refuse(e);
   if (!any) return DM_OK;
   m->active = m->found = true;
   m->mask = (dm_mask){.words = dm_mask_words(elements), .bits = bits};
-  dm_meaning_add(m->text, "missing: where '%.80s' beside it is true", sign->name);
+  dm_meaning_add(m->text, "missing: where '%.80s' beside it is true", e->sign->name);
   return DM_OK;
 }
 
-static dm_status meaning_warn_if_masked(dm_examined *e, const dm_convention *row,
-                                        const dm_sign *sign) {
+static dm_status meaning_warn_if_masked(dm_examined *e) {
   bool is_mask, any;
   if (e->find->meaning.mask.words > 0) return DM_OK; /* one is applied */
-  DM_TRY(dm_beside_is_mask(e->beside, sign, &is_mask));
+  DM_TRY(dm_beside_is_mask(e->beside, e->sign, &is_mask));
   if (!is_mask) return DM_OK;
-  DM_TRY(dm_beside_any_true(e->beside, sign, 0, NULL, &any));
-  if (any) dm_meaning_add(e->find->meaning.warning, "%s ('%.80s')", row->means, sign->name);
+  DM_TRY(dm_beside_any_true(e->beside, e->sign, 0, NULL, &any));
+  if (any) dm_meaning_add(e->find->meaning.warning, "%s ('%.80s')", e->row->means, e->sign->name);
   return DM_OK;
 }
 
 /* It was done when the matrix was laid. */
-static dm_status meaning_is_complex(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  (void)e, (void)row, (void)sign;
+static dm_status meaning_is_complex(dm_examined *e) {
+  (void)e;
   return DM_OK;
 }
 
 /* More numbers than are read. */
-static dm_status meaning_is_long_list(const dm_examined *e, const dm_sign *sign, bool *is) {
+static dm_status meaning_is_long_list(const dm_examined *e, bool *is) {
   H5T_class_t kind;
-  DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
+  DM_TRY(dm_h5_attribute_class(e->at, e->sign->object, e->sign->name, &kind));
   *is = kind == H5T_INTEGER || kind == H5T_FLOAT;
   if (*is)
-    dm_meaning_add(e->find->meaning.warning, "attribute %s, a list, is not applied", sign->name);
+    dm_meaning_add(e->find->meaning.warning, "attribute %s, a list, is not applied", e->sign->name);
   return DM_OK;
 }
 
 /* Numbers other than NEUTRAL (1 for factors, 0 for shifts), which may or may not concern the
  * stored ones: warns. */
-static dm_status meaning_doubts(const dm_examined *e, const dm_sign *sign, double neutral,
-                                bool *doubtful) {
+static dm_status meaning_doubts(const dm_examined *e, double neutral, bool *doubtful) {
   dm_number list[DM_MISSING_VALUES];
   int count, i = 0;
-  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
-  if (count == DM_NO_NUMBERS) return meaning_is_long_list(e, sign, doubtful);
+  DM_TRY(dm_attribute_numbers(e->at, e->sign->object, e->sign->name, list, &count));
+  if (count == DM_NO_NUMBERS) return meaning_is_long_list(e, doubtful);
   while (i < count && !(list[i].real != neutral && fabs(list[i].real) <= 0x1p1000)) i++;
   *doubtful = i < count;
   if (*doubtful)
-    dm_meaning_add(e->find->meaning.warning, "attribute %s = %.6g%s is not applied", sign->name,
+    dm_meaning_add(e->find->meaning.warning, "attribute %s = %.6g%s is not applied", e->sign->name,
                    list[i].real, count > 1 ? ", ..." : "");
   return DM_OK;
 }
 
-static dm_status meaning_refuse_unless(dm_examined *e, const dm_convention *row,
-                                       const dm_sign *sign, double neutral) {
+static dm_status meaning_refuse_unless(dm_examined *e, double neutral) {
   bool doubtful;
-  DM_TRY(meaning_doubts(e, sign, neutral, &doubtful));
-  return doubtful && dm_dtype_is_integer(e->find->dtype) ? dm_meaning_refuse(e, row, sign) : DM_OK;
+  DM_TRY(meaning_doubts(e, neutral, &doubtful));
+  return doubtful && dm_dtype_is_integer(e->find->dtype) ? dm_meaning_refuse(e) : DM_OK;
 }
 
-static dm_status meaning_refuse_unless_1(dm_examined *e, const dm_convention *row,
-                                         const dm_sign *sign) {
-  return meaning_refuse_unless(e, row, sign, 1.0);
+static dm_status meaning_refuse_unless_1(dm_examined *e) {
+  return meaning_refuse_unless(e, 1.0);
 }
 
-static dm_status meaning_refuse_unless_0(dm_examined *e, const dm_convention *row,
-                                         const dm_sign *sign) {
-  return meaning_refuse_unless(e, row, sign, 0.0);
+static dm_status meaning_refuse_unless_0(dm_examined *e) {
+  return meaning_refuse_unless(e, 0.0);
 }
 
-static dm_status meaning_warn_unless_1(dm_examined *e, const dm_convention *row,
-                                       const dm_sign *sign) {
+static dm_status meaning_warn_unless_1(dm_examined *e) {
   bool doubtful;
-  (void)row;
-  return meaning_doubts(e, sign, 1.0, &doubtful);
+  return meaning_doubts(e, 1.0, &doubtful);
 }
 
-static dm_status meaning_warn_unless_0(dm_examined *e, const dm_convention *row,
-                                       const dm_sign *sign) {
+static dm_status meaning_warn_unless_0(dm_examined *e) {
   bool doubtful;
-  (void)row;
-  return meaning_doubts(e, sign, 0.0, &doubtful);
+  return meaning_doubts(e, 0.0, &doubtful);
 }
 
-static dm_status meaning_warn_of_number(dm_examined *e, const dm_convention *row,
-                                        const dm_sign *sign) {
+static dm_status meaning_warn_of_number(dm_examined *e) {
   bool doubtful;
-  (void)row;
-  return meaning_doubts(e, sign, (double)NAN, &doubtful);
+  return meaning_doubts(e, (double)NAN, &doubtful);
 }
 
 /* Texts beside integers. */
-static dm_status meaning_warn_of_texts(dm_examined *e, const dm_convention *row,
-                                       const dm_sign *sign) {
+static dm_status meaning_warn_of_texts(dm_examined *e) {
   H5T_class_t kind;
-  DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
-  if (kind == H5T_STRING) dm_meaning_add(e->find->meaning.warning, "%s", row->means);
+  DM_TRY(dm_h5_attribute_class(e->at, e->sign->object, e->sign->name, &kind));
+  if (kind == H5T_STRING) dm_meaning_add(e->find->meaning.warning, "%s", e->row->means);
   return DM_OK;
 }
 
 /* CF's "days since 2000-01-01". */
-static dm_status meaning_warn_of_times(dm_examined *e, const dm_convention *row,
-                                       const dm_sign *sign) {
+static dm_status meaning_warn_of_times(dm_examined *e) {
   char text[DM_MARK_TEXT] = "";
   bool is_text;
-  DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
+  DM_TRY(dm_h5_text_of(e->at, e->sign->object, e->sign->name, text, sizeof text, &is_text));
   if (strstr(text, " since "))
-    dm_meaning_add(e->find->meaning.warning, "%s ('%.30s')", row->means, text);
+    dm_meaning_add(e->find->meaning.warning, "%s ('%.30s')", e->row->means, text);
   return DM_OK;
 }
 
@@ -239,7 +222,9 @@ static dm_status meaning_apply_row(dm_examined *e, const dm_convention *row) {
   dm_status status = dm_beside_find(e->beside, &row->also, -1, &also);
   if (!status && also.is) {
     e->fired[row - dm_conventions] = true;
-    status = meaning_acts[row->deed](e, row, &sign);
+    e->row = row;
+    e->sign = &sign;
+    status = meaning_acts[row->deed](e);
   }
   dm_sign_close(&also);
   dm_sign_close(&sign);
@@ -258,7 +243,10 @@ static dm_status meaning_liken(void *context, hid_t set, const char *name) {
     if (row->mark.place != DM_ON_DATASET_AS || !meaning_is_of(row->only, e->find->dtype) ||
         !dm_beside_is_like(row->mark.names, plain))
       continue;
-    return meaning_is_used(e, name) ? DM_OK : meaning_acts[row->deed](e, row, &sign);
+    if (meaning_is_used(e, name)) return DM_OK;
+    e->row = row;
+    e->sign = &sign;
+    return meaning_acts[row->deed](e);
   }
   return DM_OK;
 }

@@ -11,15 +11,14 @@
 
 enum { EXAMINE_MEANING_WORD = 64 };
 
-dm_status dm_meaning_other_sign(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_other_sign(dm_examined *e) {
   dm_meaning *m = &e->find->meaning;
   const dm_dtype type = e->find->dtype;
-  (void)row;
   m->other_sign = dm_dtype_is_signed(type);
   if (!m->other_sign) return DM_OK;
   m->active = true;
   m->type = dm_meaning_number(m, type);
-  dm_meaning_add(m->text, "meant as %s (%s)", dm_dtype_name(m->type), sign->name);
+  dm_meaning_add(m->text, "meant as %s (%s)", dm_dtype_name(m->type), e->sign->name);
   return DM_OK;
 }
 
@@ -51,16 +50,15 @@ static dm_status meaning_refuse_several(const dm_examined *e, const char *name) 
                  "numbers");
 }
 
-/* NUMBER, unless it is absent, is number WHICH of ROW's mark. */
-static dm_status meaning_read(const dm_examined *e, const dm_convention *row, int which,
-                              dm_number *number) {
+/* NUMBER, unless it is absent, is number WHICH of the mark of E's row. */
+static dm_status meaning_read(const dm_examined *e, int which, dm_number *number) {
   dm_sign sign;
   dm_said said = DM_SAID_NOTHING;
   dm_number n = *number;
-  DM_TRY(dm_beside_find(e->beside, &row->mark, which, &sign));
+  DM_TRY(dm_beside_find(e->beside, &e->row->mark, which, &sign));
   dm_status status =
-      sign.is ? dm_beside_numbers(e->beside, &row->mark, &sign, 1, &n, &said) : DM_OK;
-  const bool beside = row->mark.place == DM_BESIDE;
+      sign.is ? dm_beside_numbers(e->beside, &e->row->mark, &sign, 1, &n, &said) : DM_OK;
+  const bool beside = e->row->mark.place == DM_BESIDE;
   if (!status && said == DM_SAID_SEVERAL && beside) status = meaning_refuse_several(e, sign.name);
   if (!status && (said > DM_SAID_ONE || (said == DM_SAID_ONE && !isfinite(n.real))))
     status = dm_meaning_not_understood(e, sign.name);
@@ -69,11 +67,10 @@ static dm_status meaning_read(const dm_examined *e, const dm_convention *row, in
   return status;
 }
 
-static dm_status meaning_read_both(const dm_examined *e, const dm_convention *row,
-                                   meaning_line *l) {
+static dm_status meaning_read_both(const dm_examined *e, meaning_line *l) {
   *l = meaning_identity;
-  DM_TRY(meaning_read(e, row, 0, &l->scale));
-  return meaning_read(e, row, 1, &l->offset);
+  DM_TRY(meaning_read(e, 0, &l->scale));
+  return meaning_read(e, 1, &l->offset);
 }
 
 static void meaning_tell_line(dm_meaning *m) {
@@ -88,23 +85,22 @@ static void meaning_tell_line(dm_meaning *m) {
                    dm_dtype_name(m->type));
 }
 
-static dm_status meaning_refuse_two(const dm_examined *e, const dm_convention *row) {
+static dm_status meaning_refuse_two(const dm_examined *e) {
   return dm_hint(dm_fail_at(DM_E_INPUT, e->at,
                             "refused: two conventions say what its numbers mean, and differ: %s; "
                             "and %s, with other numbers",
-                            e->find->meaning.text, row->means),
+                            e->find->meaning.text, e->row->means),
                  "--raw takes the stored numbers");
 }
 
-static dm_status meaning_set_line(const dm_examined *e, const dm_convention *row,
-                                  const meaning_line *l) {
+static dm_status meaning_set_line(const dm_examined *e, const meaning_line *l) {
   dm_meaning *m = &e->find->meaning;
   const dm_dtype type = e->find->dtype;
-  if (dm_dtype_is_complex(type)) return dm_meaning_not_understood(e, row->mark.names);
+  if (dm_dtype_is_complex(type)) return dm_meaning_not_understood(e, e->row->mark.names);
   if (m->packed && m->slices.count == 0 && m->scale == l->scale.real &&
       m->offset == l->offset.real && m->shifted == l->shifted)
     return DM_OK;
-  if (m->packed) return meaning_refuse_two(e, row);
+  if (m->packed) return meaning_refuse_two(e);
   m->active = m->packed = true;
   m->shifted = l->shifted;
   m->scale = l->scale.real;
@@ -115,28 +111,25 @@ static dm_status meaning_set_line(const dm_examined *e, const dm_convention *row
 }
 
 /* As netCDF4-python, integers become floats even where nothing changes. */
-dm_status dm_meaning_unpack(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_unpack(dm_examined *e) {
   meaning_line l;
-  (void)sign;
-  DM_TRY(meaning_read_both(e, row, &l));
+  DM_TRY(meaning_read_both(e, &l));
   if (meaning_is_identity(&l) && !dm_dtype_is_integer(e->find->dtype)) return DM_OK;
-  return meaning_set_line(e, row, &l);
+  return meaning_set_line(e, &l);
 }
 
-dm_status dm_meaning_unpack_hdf4(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_unpack_hdf4(dm_examined *e) {
   meaning_line l;
-  (void)sign;
-  DM_TRY(meaning_read_both(e, row, &l));
+  DM_TRY(meaning_read_both(e, &l));
   l.shifted = l.offset.real != 0.0;
   l.offset.real = l.shifted ? -l.offset.real : 0.0;
-  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, row, &l);
+  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, &l);
 }
 
-dm_status dm_meaning_apply_line(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_apply_line(dm_examined *e) {
   meaning_line l;
-  (void)sign;
-  DM_TRY(meaning_read_both(e, row, &l));
-  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, row, &l);
+  DM_TRY(meaning_read_both(e, &l));
+  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, &l);
 }
 
 /* ---- factors that differ between slices or channels ---- */
@@ -152,12 +145,12 @@ static dm_status meaning_misfits(const dm_examined *e, const char *name, int64_t
                  "numbers");
 }
 
-/* The numbers of the dataset beside that is name WHICH of ROW's mark, or STANDARD, if there is
+/* The numbers of the dataset beside that is name WHICH of the mark of E's row, or STANDARD, if there is
  * none. The caller frees them, also after an error. */
-static dm_status meaning_read_list(const dm_examined *e, const dm_convention *row, int which,
-                                   double standard, dm_beside_list *list) {
+static dm_status meaning_read_list(const dm_examined *e, int which, double standard,
+                                   dm_beside_list *list) {
   dm_sign sign;
-  DM_TRY(dm_beside_find(e->beside, &row->mark, which, &sign));
+  DM_TRY(dm_beside_find(e->beside, &e->row->mark, which, &sign));
   dm_status status = sign.is ? dm_beside_numbers_all(e->beside, &sign, list) : DM_OK;
   dm_sign_close(&sign);
   if (status || list->count > 0) return status;
@@ -197,27 +190,26 @@ static dm_status meaning_set_slices(const dm_examined *e, int axis, int axes, in
 }
 
 /* *is: a text that is no number. */
-static dm_status meaning_is_text(const dm_examined *e, const dm_convention *row,
-                                 const dm_sign *sign, bool *is) {
+static dm_status meaning_is_text(const dm_examined *e, bool *is) {
   dm_number list[DM_MISSING_VALUES];
   char text[EXAMINE_MEANING_WORD];
   int count;
   *is = false;
-  if (row->mark.place == DM_BESIDE) return DM_OK;
-  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  if (e->row->mark.place == DM_BESIDE) return DM_OK;
+  DM_TRY(dm_attribute_numbers(e->at, e->sign->object, e->sign->name, list, &count));
   if (count != DM_NO_NUMBERS) return DM_OK;
-  return dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, is);
+  return dm_h5_text_of(e->at, e->sign->object, e->sign->name, text, sizeof text, is);
 }
 
 /* NeXus has said both, that the shift comes first and that it comes last. */
-dm_status dm_meaning_apply_one(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_apply_one(dm_examined *e) {
   meaning_line l;
   bool is_text;
-  DM_TRY(meaning_is_text(e, row, sign, &is_text));
+  DM_TRY(meaning_is_text(e, &is_text));
   if (is_text) return DM_OK; /* the time to which numbers are relative */
-  DM_TRY(meaning_read_both(e, row, &l));
+  DM_TRY(meaning_read_both(e, &l));
   if (meaning_is_identity(&l)) return DM_OK;
-  if (l.scale.real == 1.0 || l.offset.real == 0.0) return meaning_set_line(e, row, &l);
+  if (l.scale.real == 1.0 || l.offset.real == 0.0) return meaning_set_line(e, &l);
   return dm_hint(dm_fail_at(DM_E_INPUT, e->at,
                             "refused: it has both a factor, %.9g, and a shift, %.9g: which comes "
                             "first is not clear",
@@ -227,28 +219,28 @@ dm_status dm_meaning_apply_one(dm_examined *e, const dm_convention *row, const d
 }
 
 /* Each granule of VIIRS has a pair; they follow each other along the first axis. */
-dm_status dm_meaning_apply_pair(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_apply_pair(dm_examined *e) {
   dm_number pair[2];
   dm_beside_list list;
   dm_said said;
-  DM_TRY(dm_beside_numbers(e->beside, &row->mark, sign, 2, pair, &said));
+  DM_TRY(dm_beside_numbers(e->beside, &e->row->mark, e->sign, 2, pair, &said));
   if (said == DM_SAID_NOTHING) return DM_OK;
   if (said == DM_SAID_SEVERAL) {
-    if (e->find->meaning.packed) return meaning_refuse_two(e, row);
-    DM_TRY(dm_beside_numbers_all(e->beside, sign, &list));
-    return meaning_set_slices(e, 0, 1, list.count / 2, list.number, list.is_single, sign->name);
+    if (e->find->meaning.packed) return meaning_refuse_two(e);
+    DM_TRY(dm_beside_numbers_all(e->beside, e->sign, &list));
+    return meaning_set_slices(e, 0, 1, list.count / 2, list.number, list.is_single, e->sign->name);
   }
   if (said == DM_SAID_OTHER || !isfinite(pair[0].real) || !isfinite(pair[1].real))
-    return dm_meaning_not_understood(e, sign->name);
+    return dm_meaning_not_understood(e, e->sign->name);
   const meaning_line l = {pair[0], pair[1], false};
-  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, row, &l);
+  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, &l);
 }
 
 /* The axis of the channels: an attribute of their factors says so; NWB's schema has the second. */
-static dm_status meaning_channel_axis(const dm_examined *e, const dm_sign *sign, int *axis) {
+static dm_status meaning_channel_axis(const dm_examined *e, int *axis) {
   dm_number list[DM_MISSING_VALUES];
   int count;
-  DM_TRY(dm_attribute_numbers(e->at, sign->object, "axis", list, &count));
+  DM_TRY(dm_attribute_numbers(e->at, e->sign->object, "axis", list, &count));
   *axis = count == DM_NO_ATTRIBUTE                                    ? 1
           : count == 1 && list[0].real >= 0 && list[0].real < DM_AXES ? (int)list[0].real
                                                                       : -1;
@@ -256,40 +248,40 @@ static dm_status meaning_channel_axis(const dm_examined *e, const dm_sign *sign,
 }
 
 /* value = scale * factor * stored + offset, with a factor for each channel */
-static dm_status meaning_apply_channels(const dm_examined *e, const dm_sign *sign) {
+static dm_status meaning_apply_channels(const dm_examined *e) {
   const dm_meaning *m = &e->find->meaning;
   const dm_axes axes = dm_dataset_axes(e->find);
   DM_FREED double *factor = NULL;
   double *pair = NULL;
   dm_beside_list list;
   int axis;
-  DM_TRY(meaning_channel_axis(e, sign, &axis));
-  dm_status status = dm_beside_numbers_all(e->beside, sign, &list);
+  DM_TRY(meaning_channel_axis(e, &axis));
+  dm_status status = dm_beside_numbers_all(e->beside, e->sign, &list);
   factor = list.number;
   if (!status && (axis < 0 || axis >= axes.count || axes.extent[axis] != list.count))
-    status = meaning_misfits(e, sign->name, list.count);
+    status = meaning_misfits(e, e->sign->name, list.count);
   DM_TRY(status);
   DM_TRY(dm_buffer_table(2 * list.count, &pair));
   for (int64_t i = 0; i < list.count; i++) {
     pair[2 * i] = factor[i] * (m->packed ? m->scale : 1.0);
     pair[2 * i + 1] = m->packed ? m->offset : 0.0;
   }
-  return meaning_set_slices(e, axis, 1, list.count, pair, false, sign->name);
+  return meaning_set_slices(e, axis, 1, list.count, pair, false, e->sign->name);
 }
 
-dm_status dm_meaning_apply_more(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_apply_more(dm_examined *e) {
   dm_meaning *m = &e->find->meaning;
   dm_number factor;
   dm_said said;
-  DM_TRY(dm_beside_numbers(e->beside, &row->mark, sign, 1, &factor, &said));
-  if (said == DM_SAID_SEVERAL) return meaning_apply_channels(e, sign);
+  DM_TRY(dm_beside_numbers(e->beside, &e->row->mark, e->sign, 1, &factor, &said));
+  if (said == DM_SAID_SEVERAL) return meaning_apply_channels(e);
   meaning_line l = meaning_identity;
-  DM_TRY(meaning_read(e, row, 0, &l.scale));
+  DM_TRY(meaning_read(e, 0, &l.scale));
   if (l.scale.real == 1.0) return DM_OK;
-  if (!m->packed) return meaning_set_line(e, row, &l);
+  if (!m->packed) return meaning_set_line(e, &l);
   m->scale *= l.scale.real;
   m->type = DM_F64;
-  dm_meaning_add(m->text, "times %.9g (%s)", l.scale.real, row->mark.names);
+  dm_meaning_add(m->text, "times %.9g (%s)", l.scale.real, e->row->mark.names);
   return DM_OK;
 }
 
@@ -348,24 +340,23 @@ static bool meaning_are_alike(const dm_beside_list *list) {
   return true;
 }
 
-static dm_status meaning_apply_both(dm_examined *e, const dm_convention *row, const dm_sign *sign,
-                                    const dm_beside_list extremes[2]) {
+static dm_status meaning_apply_both(dm_examined *e, const dm_beside_list extremes[2]) {
   double range[2], pair[2];
   DM_TRY(meaning_stored_range(e, range));
   if (!meaning_are_alike(&extremes[0]) || !meaning_are_alike(&extremes[1]))
-    return e->find->meaning.packed ? meaning_refuse_two(e, row)
-                                   : meaning_apply_slices(e, extremes, range, sign->name);
+    return e->find->meaning.packed ? meaning_refuse_two(e)
+                                   : meaning_apply_slices(e, extremes, range, e->sign->name);
   meaning_map_range(extremes, range, 1, pair);
   const meaning_line l = {{.real = pair[0]}, {.real = pair[1]}, false};
-  if (!isfinite(pair[0]) || !isfinite(pair[1])) return dm_meaning_not_understood(e, sign->name);
-  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, row, &l);
+  if (!isfinite(pair[0]) || !isfinite(pair[1])) return dm_meaning_not_understood(e, e->sign->name);
+  return meaning_is_identity(&l) ? DM_OK : meaning_set_line(e, &l);
 }
 
-dm_status dm_meaning_apply_extremes(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_apply_extremes(dm_examined *e) {
   dm_beside_list extremes[2] = {{.number = NULL}, {.number = NULL}};
-  dm_status status = meaning_read_list(e, row, 0, 1.0, &extremes[0]);
-  if (!status) status = meaning_read_list(e, row, 1, 0.0, &extremes[1]);
-  if (!status) status = meaning_apply_both(e, row, sign, extremes);
+  dm_status status = meaning_read_list(e, 0, 1.0, &extremes[0]);
+  if (!status) status = meaning_read_list(e, 1, 0.0, &extremes[1]);
+  if (!status) status = meaning_apply_both(e, extremes);
   for (int i = 0; i < 2; i++) free(extremes[i].number);
   return status;
 }

@@ -11,10 +11,12 @@ typedef struct dm_examined {
   dm_dataset *find;
   bool has_fill, has_range;   /* _FillValue and valid_range were applied */
   bool fired[DM_CONVENTIONS]; /* the rows of the table that were there */
+  const dm_convention *row;   /* the one that is applied */
+  const dm_sign *sign;        /* its mark, as it stands there */
 } dm_examined;
 
-/* Does what ROW says, whose mark is SIGN. */
-typedef dm_status dm_meaning_act(dm_examined *e, const dm_convention *row, const dm_sign *sign);
+/* Does what E's row says. */
+typedef dm_status dm_meaning_act(dm_examined *e);
 
 /* examine_meaning_numbers.c */
 dm_meaning_act dm_meaning_missing, dm_meaning_missing_these, dm_meaning_missing_default,
@@ -25,7 +27,7 @@ dm_meaning_act dm_meaning_other_sign, dm_meaning_unpack, dm_meaning_unpack_hdf4,
     dm_meaning_apply_line, dm_meaning_apply_one, dm_meaning_apply_pair, dm_meaning_apply_more,
     dm_meaning_apply_extremes;
 
-/* DM_E_INPUT, as ROW words it. */
+/* DM_E_INPUT, as E's row words it. */
 dm_meaning_act dm_meaning_refuse;
 dm_status dm_meaning_not_understood(const dm_examined *e, const char *attribute);
 

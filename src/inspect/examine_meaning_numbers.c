@@ -88,29 +88,31 @@ dm_status dm_meaning_add_missing(const dm_examined *e, const dm_number *n, const
 }
 
 /* Several numbers of an attribute are several missing ones. */
-dm_status dm_meaning_missing(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
-  dm_number list[DM_MISSING_VALUES] = {sign->member};
+dm_status dm_meaning_missing(dm_examined *e) {
+  dm_number list[DM_MISSING_VALUES] = {e->sign->member};
   char text[EXAMINE_MEANING_NUMBERS_WORD];
-  const bool member = row->mark.place == DM_MEMBER;
+  const bool member = e->row->mark.place == DM_MEMBER;
   int count = 1;
   bool is_text = false;
-  if (!member) DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  if (!member) DM_TRY(dm_attribute_numbers(e->at, e->sign->object, e->sign->name, list, &count));
   H5T_class_t kind = H5T_NO_CLASS;
-  if (count == DM_NO_NUMBERS) DM_TRY(dm_h5_attribute_class(e->at, sign->object, sign->name, &kind));
+  if (count == DM_NO_NUMBERS)
+    DM_TRY(dm_h5_attribute_class(e->at, e->sign->object, e->sign->name, &kind));
   if (kind == H5T_STRING) /* a number of a damaged type is not text */
-    DM_TRY(dm_h5_text_of(e->at, sign->object, sign->name, text, sizeof text, &is_text));
+    DM_TRY(dm_h5_text_of(e->at, e->sign->object, e->sign->name, text, sizeof text, &is_text));
   if (is_text) {
     dm_meaning_add(e->find->meaning.warning,
-                   "attribute %s = '%.20s' is not a number, and is not applied", sign->name, text);
+                   "attribute %s = '%.20s' is not a number, and is not applied", e->sign->name,
+                   text);
     return DM_OK;
   }
   if (count == DM_NO_NUMBERS || (count > 0 && dm_dtype_is_complex(e->find->dtype)))
-    return dm_meaning_not_understood(e, sign->name);
-  const bool is_fill = strcmp(sign->name, "_FillValue") == 0;
+    return dm_meaning_not_understood(e, e->sign->name);
+  const bool is_fill = strcmp(e->sign->name, "_FillValue") == 0;
   for (int i = 0; i < count; i++) {
     double real = (double)NAN;
     int64_t stored;
-    DM_TRY(dm_meaning_add_missing(e, &list[i], member ? row->means : sign->name));
+    DM_TRY(dm_meaning_add_missing(e, &list[i], member ? e->row->means : e->sign->name));
     const bool holds = dm_meaning_as_stored(e->find, &list[i], &real, &stored) &&
                        (real == list[i].real || isnan(list[i].real) || list[i].is_integer);
     e->has_fill |= is_fill && holds;
@@ -122,37 +124,37 @@ static dm_number meaning_integer(int64_t whole) {
   return (dm_number){.real = (double)whole, .integer = whole, .is_integer = true};
 }
 
-dm_status dm_meaning_missing_these(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_missing_these(dm_examined *e) {
   const bool whole = dm_dtype_is_integer(e->find->dtype);
   double low = (double)INFINITY, high = -(double)INFINITY, real;
   bool new;
-  (void)sign;
-  for (int i = 0; i < 8 && row->numbers[i] != 0.0; i++) {
-    const dm_number n =
-        whole ? meaning_integer((int64_t)row->numbers[i]) : (dm_number){.real = row->numbers[i]};
-    DM_TRY(meaning_take(e, &n, row->means, &real, &new));
-    low = fmin(low, row->numbers[i]);
-    high = fmax(high, row->numbers[i]);
+  for (int i = 0; i < 8 && e->row->numbers[i] != 0.0; i++) {
+    const dm_number n = whole ? meaning_integer((int64_t)e->row->numbers[i])
+                              : (dm_number){.real = e->row->numbers[i]};
+    DM_TRY(meaning_take(e, &n, e->row->means, &real, &new));
+    low = fmin(low, e->row->numbers[i]);
+    high = fmax(high, e->row->numbers[i]);
   }
   if (low < high)
-    dm_meaning_add(e->find->meaning.text, "missing: %.9g to %.9g (%s)", low, high, row->means);
+    dm_meaning_add(e->find->meaning.text, "missing: %.9g to %.9g (%s)", low, high, e->row->means);
   else
-    dm_meaning_add(e->find->meaning.text, "missing: %.9g (%s)", low, row->means);
+    dm_meaning_add(e->find->meaning.text, "missing: %.9g (%s)", low, e->row->means);
   return DM_OK;
 }
 
 /* R's NA of integers is their smallest number; what R stores in 64 bits had 32 or 64. */
-dm_status dm_meaning_missing_smallest(dm_examined *e, const dm_convention *row,
-                                      const dm_sign *sign) {
+dm_status dm_meaning_missing_smallest(dm_examined *e) {
   const dm_dtype type = e->find->dtype;
   const dm_number na = meaning_integer(-(INT64_C(1) << 31)), small = meaning_integer(INT64_MIN);
   bool stated = true;
-  if (!row->mark.value) DM_TRY(dm_attribute_is_true(e->at, sign->object, sign->name, &stated));
+  if (!e->row->mark.value)
+    DM_TRY(dm_attribute_is_true(e->at, e->sign->object, e->sign->name, &stated));
   if (!stated) return DM_OK;
-  if (type == DM_I64) DM_TRY(dm_meaning_add_missing(e, &small, row->means));
-  if (type == DM_I32 || type == DM_I64) return dm_meaning_add_missing(e, &na, row->means);
+  if (type == DM_I64) DM_TRY(dm_meaning_add_missing(e, &small, e->row->means));
+  if (type == DM_I32 || type == DM_I64) return dm_meaning_add_missing(e, &na, e->row->means);
   const dm_number smaller = meaning_integer(type == DM_I16 ? INT16_MIN : INT8_MIN);
-  return type == DM_I16 || type == DM_I8 ? dm_meaning_add_missing(e, &smaller, row->means) : DM_OK;
+  return type == DM_I16 || type == DM_I8 ? dm_meaning_add_missing(e, &smaller, e->row->means)
+                                         : DM_OK;
 }
 
 /* Numbers below LOW or above HIGH, as they are compared, are missing, too. */
@@ -163,16 +165,15 @@ static void meaning_narrow(dm_meaning *m, double low, double high) {
 }
 
 /* As netCDF4-python: the bounds are stored numbers, of a type that may be another. */
-dm_status dm_meaning_valid(dm_examined *e, const dm_convention *row, const dm_sign *sign) {
+dm_status dm_meaning_valid(dm_examined *e) {
   dm_number list[DM_MISSING_VALUES];
   dm_meaning *m = &e->find->meaning;
   double bound[2];
   int64_t whole;
-  (void)row;
-  const char *what = sign->name + strlen("valid_");
+  const char *what = e->sign->name + strlen("valid_");
   const bool range = strcmp(what, "range") == 0, low = strcmp(what, "min") == 0;
   int count;
-  DM_TRY(dm_attribute_numbers(e->at, sign->object, sign->name, list, &count));
+  DM_TRY(dm_attribute_numbers(e->at, e->sign->object, e->sign->name, list, &count));
   if (count == 0 || (!range && e->has_range)) return DM_OK;
   bool holds = count == 1 + range && !dm_dtype_is_complex(e->find->dtype);
   const bool integers = dm_dtype_is_integer(e->find->dtype);
@@ -180,7 +181,7 @@ dm_status dm_meaning_valid(dm_examined *e, const dm_convention *row, const dm_si
     holds = (!integers || meaning_fits(&list[i], e->find->dtype)) &&
             dm_meaning_as_stored(e->find, &list[i], &bound[i], &whole) && !isnan(bound[i]);
   if (!holds) {
-    dm_meaning_add(m->warning, "attribute %s is not applied", sign->name);
+    dm_meaning_add(m->warning, "attribute %s is not applied", e->sign->name);
     return DM_OK;
   }
   e->has_range |= range;
@@ -229,25 +230,22 @@ static bool meaning_default_of(dm_dtype type, dm_number *n) {
   }
 }
 
-dm_status dm_meaning_missing_default_set(dm_examined *e, const dm_convention *row,
-                                         const dm_sign *sign) {
+dm_status dm_meaning_missing_default_set(dm_examined *e) {
   dm_number n;
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
-  (void)sign;
   if (e->has_fill || e->find->meaning.other_sign || !meaning_default_of(e->find->dtype, &n))
     return DM_OK;
   DM_H5_HELD hid_t creation = H5Dget_create_plist(e->set);
   if (creation < 0 || H5Pfill_value_defined(creation, &fill) < 0)
     return dm_h5_fail(DM_E_IO, e->at, "its fill value cannot be read");
-  return fill == H5D_FILL_VALUE_USER_DEFINED ? dm_meaning_add_missing(e, &n, row->means) : DM_OK;
+  return fill == H5D_FILL_VALUE_USER_DEFINED ? dm_meaning_add_missing(e, &n, e->row->means) : DM_OK;
 }
 
 /* As netCDF4-python: also where netCDF was told not to fill, but not of one byte. */
-dm_status dm_meaning_missing_default(dm_examined *e, const dm_convention *row,
-                                     const dm_sign *sign) {
+dm_status dm_meaning_missing_default(dm_examined *e) {
   dm_number n;
-  if (dm_dtype_size(e->find->dtype) == 1) return dm_meaning_missing_default_set(e, row, sign);
+  if (dm_dtype_size(e->find->dtype) == 1) return dm_meaning_missing_default_set(e);
   if (e->has_fill || e->find->meaning.other_sign || !meaning_default_of(e->find->dtype, &n))
     return DM_OK;
-  return dm_meaning_add_missing(e, &n, row->means);
+  return dm_meaning_add_missing(e, &n, e->row->means);
 }

@@ -89,11 +89,12 @@ static dm_status counting_run(void *context, int64_t i) {
   const dm_line rows = {p->source_row + task.first * p->row_step, p->row_step};
   const dm_line cols = {p->source_col, p->col_step};
   dm_scratch scratch = {.memory = {NULL, NULL}};
-  dm_status status = c->reader->dataset.by_columns
-                         ? dm_reader_each_packed(c->reader, cols, p->cols, rows, task.count,
-                                                 &scratch, counting_take_sample, &task)
-                         : dm_reader_each_packed(c->reader, rows, task.count, cols, p->cols,
-                                                 &scratch, counting_take_variant, &task);
+  const bool by_columns = c->reader->dataset.by_columns;
+  dm_status status = dm_reader_each_packed(
+      c->reader,
+      by_columns ? (dm_crossings){cols, rows, p->cols, task.count}
+                 : (dm_crossings){rows, cols, task.count, p->cols},
+      &scratch, by_columns ? counting_take_sample : counting_take_variant, &task);
   dm_scratch_free(&scratch);
   return status;
 }

@@ -245,8 +245,8 @@ static dm_status read_take_numbers(const dm_reader *reader, dm_scratch *scratch)
   const int64_t bytes = each * dm_dtype_size(d->dtype);
   const int64_t reals = dm_compound_reals(&d->compound);
   DM_TRY(dm_scratch_grow(scratch, 1, dm_reader_chunk_room(reader)));
-  if (!dm_compound_gather(&d->compound, dm_dtype_real(d->dtype), scratch->memory[0],
-                          d->compound.bytes, count, 0, reals, scratch->memory[1], bytes))
+  const dm_records all = {count, scratch->memory[0], d->compound.bytes, scratch->memory[1], bytes};
+  if (!dm_compound_gather(&d->compound, dm_dtype_real(d->dtype), &all, 0, reals))
     return dm_reader_inexact(reader);
   read_exchange(scratch);
   return DM_OK;

@@ -27,9 +27,10 @@ static void read_take_rows(records *r, const char *memory, int64_t first, int64_
   for (int64_t i = 0, some; i < t.count; i += some) {
     const int64_t at = place + i * t.step, inside = at % r->each;
     some = t.step == 1 ? dm_min(t.count - i, r->each - inside) : 1;
-    r->exact &= dm_compound_gather(
-        &r->d->compound, r->real, memory + (at / r->each - first) * bytes, away * bytes, rows,
-        inside * r->parts, some * r->parts, to + i * size, t.count * size);
+    const dm_records alike = {rows, memory + (at / r->each - first) * bytes, away * bytes,
+                              to + i * size, t.count * size};
+    r->exact &=
+        dm_compound_gather(&r->d->compound, r->real, &alike, inside * r->parts, some * r->parts);
   }
 }
 
@@ -40,34 +41,33 @@ static dm_status load_records(const dm_reader *reader, int64_t first, int64_t co
                         d->offset + first * d->compound.bytes);
 }
 
-dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_line down, int64_t rows,
-                                    dm_line right, int64_t cols, dm_scratch *scratch,
+dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_crossings of, dm_scratch *scratch,
                                     void *memory) {
   const dm_dataset *d = &reader->dataset;
   records r = {d, dm_dataset_each(d), dm_dtype_is_complex(d->dtype) ? 2 : 1,
                dm_dtype_real(d->dtype), true};
-  if (rows == 0 || cols == 0) return DM_OK;
-  const read_taken t = {right.first, right.step, cols};
-  const int64_t last = dm_line_at(right, cols - 1), apart = down.step * d->cols;
-  const int64_t width = ((last - right.first) / r.each + 2) * d->compound.bytes;
+  if (of.rows == 0 || of.cols == 0) return DM_OK;
+  const read_taken t = {of.right.first, of.right.step, of.cols};
+  const int64_t last = dm_line_at(of.right, of.cols - 1), apart = of.down.step * d->cols;
+  const int64_t width = ((last - of.right.first) / r.each + 2) * d->compound.bytes;
   const int64_t row = (apart / r.each + 1) * d->compound.bytes;
-  /* Of neighbouring rows all is read with one call. */
+  /* Of neighbouring of.rows all is read with one call. */
   const bool run = row <= dm_max(2 * width, DM_READ_BETWEEN);
   const int64_t lines = run ? dm_max(1, (RECORDS_READ - width) / row) : 1;
   /* Then each row takes the same places of its records. */
   const int64_t alike = apart % r.each == 0 ? apart / r.each : 0;
-  for (int64_t i = 0; i < rows; i += lines) {
-    const int64_t some = dm_min(lines, rows - i), place = dm_line_at(down, i) * d->cols;
-    const int64_t from = (place + right.first) / r.each;
-    const int64_t end = (dm_line_at(down, i + some - 1) * d->cols + last) / r.each + 1;
-    char *to = (char *)memory + i * cols * dm_dtype_size(d->dtype);
+  for (int64_t i = 0; i < of.rows; i += lines) {
+    const int64_t some = dm_min(lines, of.rows - i), place = dm_line_at(of.down, i) * d->cols;
+    const int64_t from = (place + of.right.first) / r.each;
+    const int64_t end = (dm_line_at(of.down, i + some - 1) * d->cols + last) / r.each + 1;
+    char *to = (char *)memory + i * of.cols * dm_dtype_size(d->dtype);
     DM_TRY(dm_scratch_grow(scratch, 1, (end - from) * d->compound.bytes));
     DM_TRY(load_records(reader, from, end - from, scratch->memory[1]));
     if (alike > 0)
-      read_take_rows(&r, scratch->memory[1], from, place + right.first, some, alike, t, to);
+      read_take_rows(&r, scratch->memory[1], from, place + of.right.first, some, alike, t, to);
     for (int64_t j = 0; j < some && alike == 0; j++)
-      read_take_rows(&r, scratch->memory[1], from, place + j * apart + right.first, 1, 1, t,
-                     to + j * cols * dm_dtype_size(d->dtype));
+      read_take_rows(&r, scratch->memory[1], from, place + j * apart + of.right.first, 1, 1, t,
+                     to + j * of.cols * dm_dtype_size(d->dtype));
   }
   return r.exact ? DM_OK : dm_reader_inexact(reader);
 }

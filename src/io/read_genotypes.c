@@ -19,12 +19,12 @@ typedef struct packed_part {
   bool run;
 } packed_part;
 
-static packed_part packed_part_of(const dm_dataset *d, dm_line down, dm_line right, int64_t cols) {
-  const int64_t line = dm_genotype_bytes(d->cols), last = dm_line_at(right, cols - 1);
-  packed_part p = {.left = right.first / 4};
+static packed_part packed_part_of(const dm_dataset *d, dm_crossings of) {
+  const int64_t line = dm_genotype_bytes(d->cols), last = dm_line_at(of.right, of.cols - 1);
+  packed_part p = {.left = of.right.first / 4};
   p.width = last / 4 + 1 - p.left;
-  p.run = down.step * line <= dm_max(p.width, DM_READ_BETWEEN);
-  p.apart = p.run ? down.step * line : p.width;
+  p.run = of.down.step * line <= dm_max(p.width, DM_READ_BETWEEN);
+  p.apart = p.run ? of.down.step * line : p.width;
   p.lines = dm_max(1, PACKED / p.apart);
   return p;
 }
@@ -43,29 +43,27 @@ static dm_status packed_read(const dm_reader *reader, const packed_part *p, int6
   return DM_OK;
 }
 
-static dm_status packed_each(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
-                             int64_t cols, int fd, dm_scratch *scratch, dm_packed_take *take,
-                             void *context) {
-  const packed_part p = packed_part_of(&reader->dataset, down, right, cols);
-  DM_TRY(dm_scratch_grow(scratch, 1, dm_min(p.lines, rows) * p.apart));
+static dm_status packed_each(const dm_reader *reader, dm_crossings of, int fd, dm_scratch *scratch,
+                             dm_packed_take *take, void *context) {
+  const packed_part p = packed_part_of(&reader->dataset, of);
+  DM_TRY(dm_scratch_grow(scratch, 1, dm_min(p.lines, of.rows) * p.apart));
   const uint8_t *packed = scratch->memory[1];
-  for (int64_t row = 0; row < rows; row += p.lines) {
-    const int64_t count = dm_min(p.lines, rows - row);
-    DM_TRY(
-        packed_read(reader, &p, dm_line_at(down, row), down.step, count, fd, scratch->memory[1]));
+  for (int64_t row = 0; row < of.rows; row += p.lines) {
+    const int64_t count = dm_min(p.lines, of.rows - row);
+    DM_TRY(packed_read(reader, &p, dm_line_at(of.down, row), of.down.step, count, fd,
+                       scratch->memory[1]));
     for (int64_t i = 0; i < count; i++)
-      take(context, row + i, packed + i * p.apart, right.first - 4 * p.left);
+      take(context, row + i, packed + i * p.apart, of.right.first - 4 * p.left);
   }
   return DM_OK;
 }
 
-dm_status dm_reader_each_packed(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
-                                int64_t cols, dm_scratch *scratch, dm_packed_take *take,
-                                void *context) {
+dm_status dm_reader_each_packed(const dm_reader *reader, dm_crossings of, dm_scratch *scratch,
+                                dm_packed_take *take, void *context) {
   int fd;
-  if (rows == 0 || cols == 0) return DM_OK;
+  if (of.rows == 0 || of.cols == 0) return DM_OK;
   DM_TRY(dm_reader_take_file(reader, &fd));
-  dm_status status = packed_each(reader, down, rows, right, cols, fd, scratch, take, context);
+  dm_status status = packed_each(reader, of, fd, scratch, take, context);
   dm_reader_give_file(reader);
   return status;
 }
@@ -83,11 +81,10 @@ static void unpack_line(void *context, int64_t row, const uint8_t *line, int64_t
   dm_genotypes_unpack(line, first, u->step, u->cols, u->memory + row * u->cols);
 }
 
-dm_status dm_reader_fetch_genotypes(const dm_reader *reader, dm_line down, int64_t rows,
-                                    dm_line right, int64_t cols, dm_scratch *scratch,
+dm_status dm_reader_fetch_genotypes(const dm_reader *reader, dm_crossings of, dm_scratch *scratch,
                                     void *memory) {
-  unpacking u = {memory, right.step, cols};
-  return dm_reader_each_packed(reader, down, rows, right, cols, scratch, unpack_line, &u);
+  unpacking u = {memory, of.right.step, of.cols};
+  return dm_reader_each_packed(reader, of, scratch, unpack_line, &u);
 }
 
 /* ---- as values of which each row has four: these are centered, not all of its elements ---- */
@@ -170,8 +167,6 @@ static void lookup_line(void *context, int64_t row, const uint8_t *line, int64_t
 dm_status dm_reader_look_up(const dm_reader *reader, const dm_read_request *request,
                             dm_rectangle piece, dm_scratch *scratch) {
   lookup l = {reader, request, piece};
-  const dm_line down = {dm_line_at(request->rows, piece.row), request->rows.step};
-  const dm_line right = {dm_line_at(request->cols, piece.col), request->cols.step};
-  return dm_reader_each_packed(reader, down, piece.rows, right, piece.cols, scratch, lookup_line,
+  return dm_reader_each_packed(reader, dm_request_crossings(request, &piece), scratch, lookup_line,
                                &l);
 }

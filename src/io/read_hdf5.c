@@ -168,18 +168,17 @@ dm_status dm_reader_load_elements(const dm_reader *reader, int64_t first, int64_
   return DM_OK;
 }
 
-dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
-                               int64_t cols, void *memory) {
+dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_crossings of, void *memory) {
   DM_H5_ALONE;
   const dm_axes axes = dm_dataset_axes(&reader->dataset);
-  const hsize_t shape[2] = {(hsize_t)rows, (hsize_t)cols};
+  const hsize_t shape[2] = {(hsize_t)of.rows, (hsize_t)of.cols};
   dm_rectangle to = {0};
   dm_box box;
   DM_TRY(dm_h5_start((reader->dataset.filters & DM_FILTER_OTHER) != 0));
-  for (; to.row < rows; to.row += to.rows) {
-    to.rows = add_side(dm_axes_side(&axes, 0), down, to.row, rows, 0, &box);
-    for (to.col = 0; to.col < cols; to.col += to.cols) {
-      to.cols = add_side(dm_axes_side(&axes, 1), right, to.col, cols, axes.of_rows, &box);
+  for (; to.row < of.rows; to.row += to.rows) {
+    to.rows = add_side(dm_axes_side(&axes, 0), of.down, to.row, of.rows, 0, &box);
+    for (to.col = 0; to.col < of.cols; to.col += to.cols) {
+      to.cols = add_side(dm_axes_side(&axes, 1), of.right, to.col, of.cols, axes.of_rows, &box);
       DM_TRY(fetch_box(reader, &box, &to, shape, memory));
     }
   }

@@ -70,6 +70,21 @@ typedef struct dm_read_request {
   int64_t row, col; /* the matrix's, of the first element: parts of it may be in other datasets */
 } dm_read_request;
 
+/* Elements of the dataset where ROWS lines cross COLS others: their places on two lines of it. */
+typedef struct dm_crossings {
+  dm_line down, right;
+  int64_t rows, cols;
+} dm_crossings;
+
+/* Where the elements of PIECE of REQUEST are. */
+static inline dm_crossings dm_request_crossings(const dm_read_request *request,
+                                                const dm_rectangle *piece) {
+  return (dm_crossings){{dm_line_at(request->rows, piece->row), request->rows.step},
+                        {dm_line_at(request->cols, piece->col), request->cols.step},
+                        piece->rows,
+                        piece->cols};
+}
+
 /* Rows TOP to BOTTOM of the dataset, STEP apart, of a request whose elements are read with those of
  * others (gather.h). */
 typedef struct dm_pick {
@@ -151,9 +166,8 @@ dm_status dm_reader_scatter(const dm_reader *reader, const dm_read_request *requ
 dm_status dm_reader_fetch_run(const dm_reader *reader, int64_t row, int64_t col, int64_t count,
                               void *memory);
 
-/* Reads ROWS x COLS elements along two lines of the dataset unconverted, row-major, into MEMORY. */
-dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
-                               int64_t cols, void *memory);
+/* Reads the elements OF the dataset unconverted, row-major, into MEMORY. */
+dm_status dm_reader_fetch_hdf5(const dm_reader *reader, dm_crossings of, void *memory);
 
 /* Reads COUNT elements of a dataset of compounds, from number FIRST on, with HDF5. */
 dm_status dm_reader_load_elements(const dm_reader *reader, int64_t first, int64_t count,
@@ -161,8 +175,8 @@ dm_status dm_reader_load_elements(const dm_reader *reader, int64_t first, int64_
 
 /* dm_reader_fetch_hdf5 of compounds, in any layout; SCRATCH's second memory holds what is read.
  * (read_compounds.c) */
-dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_line down, int64_t rows,
-                                    dm_line right, int64_t cols, dm_scratch *scratch, void *memory);
+dm_status dm_reader_fetch_compounds(const dm_reader *reader, dm_crossings of, dm_scratch *scratch,
+                                    void *memory);
 
 /* DM_E_INPUT: a whole number in a compound is larger than those that f64 holds. */
 dm_status dm_reader_inexact(const dm_reader *reader);
@@ -175,18 +189,16 @@ static inline bool dm_reader_has_compounds(const dm_reader *reader) {
 }
 
 /* The same of a dataset whose complex numbers are apart (read_parts.c). */
-dm_status dm_reader_fetch_parts(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
-                                int64_t cols, void *memory);
+dm_status dm_reader_fetch_parts(const dm_reader *reader, dm_crossings of, void *memory);
 
 /* What takes line ROW of those that are wanted, of which the first genotype is code FIRST of
  * LINE. */
 typedef void dm_packed_take(void *context, int64_t row, const uint8_t *line, int64_t first);
 
-/* Calls TAKE with ROWS lines of packed genotypes, of which COLS along RIGHT are wanted; SCRATCH's
- * second memory holds what is read. (read_genotypes.c) */
-dm_status dm_reader_each_packed(const dm_reader *reader, dm_line down, int64_t rows, dm_line right,
-                                int64_t cols, dm_scratch *scratch, dm_packed_take *take,
-                                void *context);
+/* Calls TAKE with the rows OF packed genotypes; SCRATCH's second memory holds what is read.
+ * (read_genotypes.c) */
+dm_status dm_reader_each_packed(const dm_reader *reader, dm_crossings of, dm_scratch *scratch,
+                                dm_packed_take *take, void *context);
 
 /* Whether each row of REQUEST has four values, which dm_reader_look_up puts into its views, PIECE
  * of it. */
@@ -196,8 +208,8 @@ dm_status dm_reader_look_up(const dm_reader *reader, const dm_read_request *requ
 
 /* dm_reader_fetch_hdf5 of packed genotypes; SCRATCH's second memory holds what is read.
  * (read_genotypes.c) */
-dm_status dm_reader_fetch_genotypes(const dm_reader *reader, dm_line down, int64_t rows,
-                                    dm_line right, int64_t cols, dm_scratch *scratch, void *memory);
+dm_status dm_reader_fetch_genotypes(const dm_reader *reader, dm_crossings of, dm_scratch *scratch,
+                                    void *memory);
 
 /* dm_reader_read along two lines of the dataset, to one view. */
 dm_status dm_reader_read_lines(dm_reader *reader, dm_line down, dm_line right, dm_view view);

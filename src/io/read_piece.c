@@ -131,30 +131,28 @@ static dm_status read_fetch(const dm_reader *reader, const dm_read_request *requ
                             dm_rectangle piece, dm_scratch *scratch,
                             const dm_keepalive *keepalive) {
   void *memory = scratch->memory[0];
-  const bool between = takes_between(reader, request);
-  const dm_line down = {dm_line_at(request->rows, piece.row), request->rows.step};
-  const dm_line right = {dm_line_at(request->cols, piece.col), between ? 1 : request->cols.step};
+  dm_crossings of = dm_request_crossings(request, &piece);
   if (reader->empty) {
     memset(memory, 0, (size_t)dm_reader_piece_bytes(reader, request, &piece));
     return DM_OK;
   }
   if (takes_run(reader, request))
-    return dm_reader_fetch_run(reader, down.first, right.first,
+    return dm_reader_fetch_run(reader, of.down.first, of.right.first,
                                elements_read(reader, request, &piece), memory);
-  piece.cols = row_read(reader, request, piece.cols);
-  if (reader->reals)
-    return dm_reader_fetch_parts(reader, down, piece.rows, right, piece.cols, memory);
-  if (reader->dataset.genotypes)
-    return dm_reader_fetch_genotypes(reader, down, piece.rows, right, piece.cols, scratch, memory);
+  of.cols = row_read(reader, request, piece.cols);
+  if (takes_between(reader, request)) of.right.step = 1;
+  if (reader->reals) return dm_reader_fetch_parts(reader, of, memory);
+  if (reader->dataset.genotypes) return dm_reader_fetch_genotypes(reader, of, scratch, memory);
   if (dm_reader_has_compounds(reader))
-    return dm_reader_fetch_compounds(reader, down, piece.rows, right, piece.cols, scratch, memory);
-  if (!read_is_direct(reader))
-    return dm_reader_fetch_hdf5(reader, down, piece.rows, right, piece.cols, memory);
-  dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, piece.rows, piece.cols);
-  piece.row = piece.col = 0;
-  const dm_read_request alone = {
-      .part = piece, .rows = down, .cols = right, .views = &whole, .count = 1};
-  return dm_reader_scatter(reader, &alone, piece, keepalive);
+    return dm_reader_fetch_compounds(reader, of, scratch, memory);
+  if (!read_is_direct(reader)) return dm_reader_fetch_hdf5(reader, of, memory);
+  dm_view whole = dm_view_row_major(memory, reader->dataset.dtype, of.rows, of.cols);
+  const dm_read_request alone = {.part = {0, 0, of.rows, of.cols},
+                                 .rows = of.down,
+                                 .cols = of.right,
+                                 .views = &whole,
+                                 .count = 1};
+  return dm_reader_scatter(reader, &alone, alone.part, keepalive);
 }
 
 /* PIECE of a dataset in memory. */

@@ -40,8 +40,8 @@ static char *exchange_message_of(const running_exchange *x, int64_t round, bool 
   return (char *)x->space->memory + exchange_place_of(x, round, out, rank);
 }
 
-static int64_t exchange_bytes_of(const running_exchange *x, int giver, int taker, int64_t round) {
-  return giver == taker ? 0 : x->ops->bytes(x->context, giver, taker, round);
+static int64_t exchange_bytes_of(const running_exchange *x, dm_exchange_message one) {
+  return one.giver == one.taker ? 0 : x->ops->bytes(x->context, one);
 }
 
 static int64_t exchange_before(const void *context, int64_t round) {
@@ -56,10 +56,9 @@ static dm_status is_taken(const void *context, int64_t round, bool *done) {
 
 static dm_status copy_all(const running_exchange *x, int64_t round, bool out, dm_event *done) {
   for (int r = 0; r < x->run->ranks; r++) {
-    const int giver = out ? x->run->rank : r, taker = out ? r : x->run->rank;
-    if (exchange_bytes_of(x, giver, taker, round) > 0)
-      DM_TRY(x->ops->copy(x->context, giver, taker, round, exchange_message_of(x, round, out, r),
-                          done));
+    const dm_exchange_message one = {out ? x->run->rank : r, out ? r : x->run->rank, round};
+    if (exchange_bytes_of(x, one) > 0)
+      DM_TRY(x->ops->copy(x->context, one, exchange_message_of(x, round, out, r), done));
   }
   return DM_OK;
 }
@@ -83,10 +82,10 @@ static void exchange_lay_out(const void *context, int64_t round, const dm_flow_l
   gather->own = gather->slot = exchange_message_of(x, round, false, 0);
   for (int r = 0; r < x->run->ranks; r++) {
     lists->offset[r] = r * x->rounds->slot_bytes;
-    lists->bytes[r] = exchange_bytes_of(x, r, me, round);
+    lists->bytes[r] = exchange_bytes_of(x, (dm_exchange_message){r, me, round});
     lists->source[r] = exchange_place_of(x, round, true, me);
     lists->sent[r] = exchange_place_of(x, round, true, r);
-    lists->sent_bytes[r] = exchange_bytes_of(x, me, r, round);
+    lists->sent_bytes[r] = exchange_bytes_of(x, (dm_exchange_message){me, r, round});
   }
 }
 
@@ -98,9 +97,14 @@ dm_status dm_exchange_run(const dm_exchange_ops *ops, const void *context, const
                                        .lay_out = exchange_lay_out,
                                        .take = exchange_take};
   running_exchange x = {ops, context, run, space, at, rounds, {0}};
-  dm_flow flow;
+  dm_flow flow = {.ops = &flow_ops,
+                  .context = &x,
+                  .run = run,
+                  .space = space,
+                  .items = rounds->count,
+                  .waits = true};
   dm_event kept = 0;
-  dm_flow_start(&flow, &flow_ops, &x, run, space, rounds->count, EXCHANGE_TURNS, true);
+  dm_flow_start(&flow, EXCHANGE_TURNS);
   dm_flow_keep_error(&flow, ops->keep(context, &kept));
   dm_flow_take(&flow);
   const dm_event posted[] = {kept, x.taken[0], x.taken[1]};

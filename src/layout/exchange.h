@@ -18,12 +18,17 @@ typedef struct dm_message_rounds {
 dm_status dm_message_rounds_of(int64_t lines, int64_t line_bytes, int64_t per_round, int ranks,
                                dm_message_rounds *rounds);
 
+/* What a rank gives another one in a round. */
+typedef struct dm_exchange_message {
+  int giver, taker;
+  int64_t round;
+} dm_exchange_message;
+
 typedef struct dm_exchange_ops {
-  /* What GIVER gives TAKER, another rank, in ROUND; 0: nothing. */
-  int64_t (*bytes)(const void *context, int giver, int taker, int64_t round);
-  /* Posts the copy of that between this rank's matrix and MEMORY; *done: the last copy. */
-  dm_status (*copy)(const void *context, int giver, int taker, int64_t round, void *memory,
-                    dm_event *done);
+  /* 0: nothing. */
+  int64_t (*bytes)(const void *context, dm_exchange_message message);
+  /* Posts the copy of MESSAGE between this rank's matrix and MEMORY; *done: the last copy. */
+  dm_status (*copy)(const void *context, dm_exchange_message message, void *memory, dm_event *done);
   /* Posts what takes no message; *done: the last of it. */
   dm_status (*keep)(const void *context, dm_event *done);
 } dm_exchange_ops;

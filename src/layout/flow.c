@@ -123,20 +123,15 @@ static void flow_run(dm_flow *f, const int64_t *count, int64_t items) {
   if (f->broke) dm_transport_abandon(f->space->transport);
 }
 
-void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const dm_run *run_of,
-                   dm_workspace *space, int64_t items, int64_t first, bool waits) {
-  const int ranks = run_of->ranks;
-  int64_t *lists = space->lists;
-  *flow = (dm_flow){
-      .ops = ops,
-      .context = context,
-      .run = run_of,
-      .space = space,
-      .base = space->fillings,
-      .items = items,
-      .lists = {lists, lists + ranks, lists + 2 * ranks, lists + 3 * ranks, lists + 4 * ranks},
-      .waits = true};
-  flow_run(flow, &flow->published, dm_min(first, items));
+void dm_flow_start(dm_flow *flow, int64_t first) {
+  const int ranks = flow->run->ranks;
+  const bool waits = flow->waits;
+  int64_t *lists = flow->space->lists;
+  flow->base = flow->space->fillings;
+  flow->lists = (dm_flow_lists){lists, lists + ranks, lists + 2 * ranks, lists + 3 * ranks,
+                                lists + 4 * ranks};
+  flow->waits = true;
+  flow_run(flow, &flow->published, dm_min(first, flow->items));
   flow->waits = waits;
 }
 

@@ -54,13 +54,15 @@ typedef struct dm_flow_ops {
 } dm_flow_ops;
 
 typedef struct dm_flow {
+  /* The caller sets these, and the others to zero: */
   const dm_flow_ops *ops;
   void *context;
   const dm_run *run;
   dm_workspace *space;
+  int64_t items;
+  bool waits;    /* no work on what has arrived is posted before dm_flow_take */
   uint64_t base; /* fillings of the workspace before */
-  int64_t items, copying, published, arrived, taken;
-  bool waits;                  /* nothing is taken before dm_flow_take */
+  int64_t copying, published, arrived, taken;
   dm_event copied[DM_GATHERS]; /* of item i at i % DM_GATHERS */
   int tickets[DM_GATHERS];
   dm_flow_lists lists;
@@ -69,10 +71,8 @@ typedef struct dm_flow {
 } dm_flow;
 
 /* Sends the first FIRST items on their way, which must need nothing that peers do in this flow; the
- * caller may do other work, collective work included, before it finishes. WAITS: until dm_flow_take
- * no work on what has arrived is posted. */
-void dm_flow_start(dm_flow *flow, const dm_flow_ops *ops, void *context, const dm_run *run,
-                   dm_workspace *space, int64_t items, int64_t first, bool waits);
+ * caller may do other work, collective work included, before it finishes. */
+void dm_flow_start(dm_flow *flow, int64_t first);
 
 /* Until this rank has taken all items, or has failed. */
 void dm_flow_take(dm_flow *flow);

@@ -73,28 +73,28 @@ typedef struct completing {
   dm_event square;
 } completing;
 
-/* The part of C that GIVER has and TAKER receives the image of, in ROUND. */
-static dm_extent mirror_rows_part_of(const completing *x, int giver, int taker, int64_t round) {
-  dm_extent part = half_of(x->mirrored, giver, taker);
-  const int64_t height = x->mirrored->rounds.height, begin = part.cols.begin + round * height;
+/* The part of C that the giver has and the taker receives the image of. */
+static dm_extent mirror_rows_part_of(const completing *x, dm_exchange_message one) {
+  dm_extent part = half_of(x->mirrored, one.giver, one.taker);
+  const int64_t height = x->mirrored->rounds.height, begin = part.cols.begin + one.round * height;
   part.cols = dm_range_common(part.cols, (dm_range){begin, begin + height});
   return part;
 }
 
-static int64_t mirror_rows_bytes_of(const void *context, int giver, int taker, int64_t round) {
+static int64_t mirror_rows_bytes_of(const void *context, dm_exchange_message message) {
   const completing *x = context;
-  const dm_extent part = mirror_rows_part_of(x, giver, taker, round);
+  const dm_extent part = mirror_rows_part_of(x, message);
   return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(x->c.dtype);
 }
 
 /* Messages are images, dense. */
-static dm_status mirror_rows_copy(const void *context, int giver, int taker, int64_t round,
-                                  void *memory, dm_event *done) {
+static dm_status mirror_rows_copy(const void *context, dm_exchange_message message, void *memory,
+                                  dm_event *done) {
   const completing *x = context;
-  const dm_extent part = mirror_rows_part_of(x, giver, taker, round);
+  const dm_extent part = mirror_rows_part_of(x, message);
   const int64_t rows = dm_range_size(part.cols), cols = dm_range_size(part.rows);
   const dm_view image = dm_view_strided(memory, x->c.dtype, DM_DEVICE, rows, cols, cols);
-  if (giver == x->run->rank)
+  if (message.giver == x->run->rank)
     return dm_backend_transpose(
         x->backend, image,
         dm_view_sub(x->c, part.rows.begin - x->first, part.cols.begin, cols, rows),

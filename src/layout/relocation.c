@@ -17,11 +17,11 @@ typedef struct relocation_message {
   int64_t first, rows, cols; /* in this round; ROWS is 0: nothing */
 } relocation_message;
 
-static relocation_message relocation_message_of(const dm_relocation *m, int giver, int taker,
-                                                int64_t round) {
-  const int64_t pair = (int64_t)giver * m->run->ranks + taker, first = round * m->rounds.height;
+static relocation_message relocation_message_of(const dm_relocation *m, dm_exchange_message of) {
+  const int64_t pair = (int64_t)of.giver * m->run->ranks + of.taker;
+  const int64_t first = of.round * m->rounds.height;
   const int64_t rows = dm_max(0, dm_min(m->rounds.height, m->down[pair] - first));
-  return (relocation_message){giver, taker, first, rows, m->across[pair]};
+  return (relocation_message){of.giver, of.taker, first, rows, m->across[pair]};
 }
 
 static int64_t relocation_add(dm_copy_run *list, int64_t count, dm_copy_run one) {
@@ -76,17 +76,17 @@ static dm_status relocation_copy(const dm_relocation *m, const relocation_messag
   return dm_backend_copy_runs(backend, to, from, &of, copied);
 }
 
-static int64_t relocation_bytes_of(const void *context, int giver, int taker, int64_t round) {
+static int64_t relocation_bytes_of(const void *context, dm_exchange_message message) {
   const dm_relocation *m = context;
-  const relocation_message one = relocation_message_of(m, giver, taker, round);
+  const relocation_message one = relocation_message_of(m, message);
   return one.rows * one.cols * dm_dtype_size(m->from->local.dtype);
 }
 
-static dm_status copy_message(const void *context, int giver, int taker, int64_t round,
-                              void *memory, dm_event *done) {
+static dm_status copy_message(const void *context, dm_exchange_message message, void *memory,
+                              dm_event *done) {
   const dm_relocation *m = context;
-  const relocation_message one = relocation_message_of(m, giver, taker, round);
-  return relocation_copy(m, &one, giver == m->run->rank ? RELOCATION_PACK : RELOCATION_UNPACK,
+  const relocation_message one = relocation_message_of(m, message);
+  return relocation_copy(m, &one, one.giver == m->run->rank ? RELOCATION_PACK : RELOCATION_UNPACK,
                          memory, done);
 }
 

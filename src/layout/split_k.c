@@ -127,18 +127,17 @@ typedef struct split_k_summing {
   int rank;
 } split_k_summing;
 
-/* The rows of TAKER's part of C that travel in ROUND. */
-static dm_extent rows_of_round(const dm_split_k *s, int taker, int64_t round) {
-  dm_extent part = s->parts[taker];
-  const int64_t begin = part.rows.begin + round * s->rounds.height;
+/* The rows of the taker's part of C that travel in MESSAGE. */
+static dm_extent rows_of_round(const dm_split_k *s, dm_exchange_message message) {
+  dm_extent part = s->parts[message.taker];
+  const int64_t begin = part.rows.begin + message.round * s->rounds.height;
   part.rows = dm_range_common(part.rows, (dm_range){begin, begin + s->rounds.height});
   return part;
 }
 
-static int64_t sums_bytes(const void *context, int giver, int taker, int64_t round) {
+static int64_t sums_bytes(const void *context, dm_exchange_message message) {
   const dm_split_k *s = ((const split_k_summing *)context)->split;
-  const dm_extent part = rows_of_round(s, taker, round);
-  (void)giver;
+  const dm_extent part = rows_of_round(s, message);
   return dm_range_size(part.rows) * dm_range_size(part.cols) * dm_dtype_size(s->sums.dtype);
 }
 
@@ -157,19 +156,18 @@ static dm_view received_of(const split_k_summing *x, int giver) {
                          DM_DEVICE, rows, cols, sums_stride(cols, s->sums.dtype));
 }
 
-static dm_status copy_sums(const void *context, int giver, int taker, int64_t round, void *memory,
+static dm_status copy_sums(const void *context, dm_exchange_message message, void *memory,
                            dm_event *done) {
   const split_k_summing *x = context;
-  const dm_extent part = rows_of_round(x->split, taker, round);
+  const dm_extent part = rows_of_round(x->split, message);
   const int64_t rows = dm_range_size(part.rows), cols = dm_range_size(part.cols);
-  const dm_view message =
+  const dm_view dense =
       dm_view_strided(memory, x->split->sums.dtype, DM_DEVICE, rows, cols, dm_max(1, cols));
-  if (giver == x->rank)
-    return dm_backend_copy(x->backend, message, sums_part(own_sums(x->split, x->space), part),
-                           done);
-  const int64_t row = part.rows.begin - x->split->parts[taker].rows.begin;
-  return dm_backend_copy(x->backend, dm_view_sub(received_of(x, giver), row, 0, rows, cols),
-                         message, done);
+  if (message.giver == x->rank)
+    return dm_backend_copy(x->backend, dense, sums_part(own_sums(x->split, x->space), part), done);
+  const int64_t row = part.rows.begin - x->split->parts[message.taker].rows.begin;
+  return dm_backend_copy(x->backend, dm_view_sub(received_of(x, message.giver), row, 0, rows, cols),
+                         dense, done);
 }
 
 /* This rank's own part stays where it is. */

@@ -185,8 +185,13 @@ void dm_stationary_c_start(dm_broadcast *t, bool ahead, bool waits, dm_stationar
     if (!waits) multiply_split(f);
     return;
   }
-  dm_flow_start(&f->flow, &ops, f, t->run, t->space, dm_broadcast_items(t),
-                ahead ? t->slots + t->both : 1, waits);
+  f->flow = (dm_flow){.ops = &ops,
+                      .context = f,
+                      .run = t->run,
+                      .space = t->space,
+                      .items = dm_broadcast_items(t),
+                      .waits = waits};
+  dm_flow_start(&f->flow, ahead ? t->slots + t->both : 1);
 }
 
 void dm_stationary_c_poll(dm_stationary_c *product) {

@@ -85,14 +85,17 @@ static dm_status reduced_add_tile(reduced *r, const dm_dataset *a, const dm_data
                        : reduced_keep(r, part, row, cols.begin, mirrored);
 }
 
+static dm_reduced_c reduced_c(const reduced *r) {
+  return (dm_reduced_c){r->run, r->multiply, r->reducer, r->multiply->kept.count};
+}
+
 /* The state of all rows, or which tiles of C are on the disk, if it is time. */
 static dm_status reduced_record(reduced *r, bool now) {
   bool due;
   DM_TRY(dm_reduced_state_is_due(r->run, &r->state, r->tiles, now, &due));
   if (!due) return DM_OK;
   if (r->stores_all) DM_TRY(dm_stored_tiles_sync(&r->stored));
-  return dm_reduced_state_keep(r->run, r->multiply, r->tiles, r->step, r->unchecked, r->reducer,
-                               r->multiply->kept.count, &r->state);
+  return dm_reduced_state_keep(reduced_c(r), r->tiles, r->step, r->unchecked, &r->state);
 }
 
 int64_t dm_reduced_tile_count(const reduced *r) {
@@ -346,9 +349,8 @@ static dm_status reduced_resume(reduced *r) {
   int64_t most = dm_max(p->m, p->n);
   if (width * (double)most > fits && !r->gpu) most = (int64_t)sqrt(fits * (double)r->run->ranks);
   if (r->kept) return DM_OK;
-  DM_TRY(dm_reduced_state_open(r->run, r->multiply, p,
-                               dm_distance_text(&r->stated->equation.distance, metric), most,
-                               r->reducer, r->multiply->kept.count, &r->state));
+  DM_TRY(dm_reduced_state_open(
+      reduced_c(r), p, dm_distance_text(&r->stated->equation.distance, metric), most, &r->state));
   r->taken = r->state.tiles;
   r->unchecked = r->state.unchecked;
   return DM_OK;
@@ -375,10 +377,14 @@ static void reduced_begin_again(reduced *r) {
 /* Stores all of C. */
 static dm_status reduced_store_all(reduced *r) {
   const dm_problem *p = &r->problem;
-  const int64_t room = r->tile_bytes / dm_dtype_size(r->tile);
-  dm_status status = dm_stored_tiles_open(r->run, r->stated, p->c, p->m, p->n, room,
-                                          r->taken > 0 ? &r->state.part : NULL,
-                                          dm_reduced_describe_whole, r, &r->stored);
+  const dm_stored_matrix c = {.rows = p->m,
+                              .cols = p->n,
+                              .dtype = p->c,
+                              .room = r->tile_bytes / dm_dtype_size(r->tile),
+                              .earlier = r->taken > 0 ? &r->state.part : NULL,
+                              .describe = dm_reduced_describe_whole,
+                              .context = r};
+  dm_status status = dm_stored_tiles_open(r->run, r->stated, &c, &r->stored);
   if (!status && r->taken > 0 && !r->stored.taken) reduced_begin_again(r);
   if (!status) r->state.part = r->stored.making.file;
   if (!status) status = reduced_compute_all(r);

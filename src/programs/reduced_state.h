@@ -14,19 +14,25 @@ typedef struct dm_reduced_state {
   dm_output_file part; /* of a C that is stored whole: its id and offset */
 } dm_reduced_state;
 
-/* Collective: COUNT reducers of M that have nothing get what an earlier run left, if its STEP is at
- * most MOST. METRIC: what else must be equal. */
-dm_status dm_reduced_state_open(dm_run *run, const dm_multiply *m, const dm_problem *problem,
-                                const char *metric, int64_t most, dm_reducer *const *reducers,
-                                int count, dm_reduced_state *state);
+/* The reducers of a C, M's. */
+typedef struct dm_reduced_c {
+  dm_run *run;
+  const dm_multiply *m;
+  dm_reducer *const *reducer;
+  int count;
+} dm_reduced_c;
+
+/* Collective: reducers that have nothing get what an earlier run left, if its STEP is at most MOST.
+ * METRIC: what else must be equal. */
+dm_status dm_reduced_state_open(dm_reduced_c c, const dm_problem *problem, const char *metric,
+                                int64_t most, dm_reduced_state *state);
 
 /* Collective: whether it is time to record TILES, or NOW. */
 dm_status dm_reduced_state_is_due(dm_run *run, const dm_reduced_state *state, int64_t tiles,
                                   bool now, bool *due);
 
 /* Collective, then: writes what follows from TILES of STEP. */
-dm_status dm_reduced_state_keep(dm_run *run, const dm_multiply *m, int64_t tiles, int64_t step,
-                                bool unchecked, dm_reducer *const *reducers, int count,
+dm_status dm_reduced_state_keep(dm_reduced_c c, int64_t tiles, int64_t step, bool unchecked,
                                 dm_reduced_state *state);
 
 /* Rank 0: the result has its name. */

@@ -21,28 +21,26 @@ static dm_status stored_begin(dm_stored_tiles *s, const dm_multiply *m,
   return status;
 }
 
-dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type, int64_t rows,
-                               int64_t cols, int64_t room, const dm_output_file *earlier,
-                               dm_status (*describe)(void *, const dm_run *, dm_attributes *),
-                               void *context, dm_stored_tiles *s) {
+dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, const dm_stored_matrix *c,
+                               dm_stored_tiles *s) {
   *s = (dm_stored_tiles){.run = run,
                          .to_memory = m->seen_c.base != NULL,
                          .making = {.file = {.made = -1}},
-                         .dtype = type,
+                         .dtype = c->dtype,
                          .file = {.out = m->out,
-                                  .rows = rows,
-                                  .cols = cols,
-                                  .dtype = type,
+                                  .rows = c->rows,
+                                  .cols = c->cols,
+                                  .dtype = c->dtype,
                                   .form = m->form,
                                   .io_threads = m->engine.io_threads,
                                   .write_by = m->engine.write_by,
                                   .force = m->force,
-                                  .describe = describe,
-                                  .context = context}};
-  DM_TRY(stored_begin(s, m, earlier));
+                                  .describe = c->describe,
+                                  .context = c->context}};
+  DM_TRY(stored_begin(s, m, c->earlier));
   dm_status status =
       dm_file_queue_open(dm_run_io_threads(run, m->engine.io_threads), 0, &s->behind);
-  if (!status) status = dm_buffer_alloc(dm_max(1, room) * dm_dtype_size(type), &s->packed);
+  if (!status) status = dm_buffer_alloc(dm_max(1, c->room) * dm_dtype_size(c->dtype), &s->packed);
   return dm_comm_agree(run->world, status);
 }
 

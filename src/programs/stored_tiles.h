@@ -20,13 +20,19 @@ typedef struct dm_stored_tiles {
   bool taken;   /* the file is that of an earlier run */
 } dm_stored_tiles;
 
-/* Collective: begins the file of M, of ROWS x COLS elements of TYPE, or takes its WHOLE_C. ROOM:
- * elements of a tile that this rank has, at most. EARLIER, or NULL: the file of an earlier run that
- * S takes up, if it is there. DESCRIBE, with CONTEXT: C's provenance. */
-dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, dm_dtype type, int64_t rows,
-                               int64_t cols, int64_t room, const dm_output_file *earlier,
-                               dm_status (*describe)(void *, const dm_run *, dm_attributes *),
-                               void *context, dm_stored_tiles *s);
+/* The C that is stored. */
+typedef struct dm_stored_matrix {
+  int64_t rows, cols;
+  dm_dtype dtype;
+  int64_t room;                  /* elements of a tile that this rank has, at most */
+  const dm_output_file *earlier; /* or NULL: of an earlier run, which is taken up if it is there */
+  dm_status (*describe)(void *, const dm_run *, dm_attributes *); /* its provenance */
+  void *context;                                                  /* of DESCRIBE */
+} dm_stored_matrix;
+
+/* Collective: begins the file of M, of C, or takes M's C in memory. */
+dm_status dm_stored_tiles_open(dm_run *run, const dm_multiply *m, const dm_stored_matrix *c,
+                               dm_stored_tiles *s);
 
 /* Writes PART, rows of a tile in f64, with its first element at (ROW, COL) of C; TURNED, its
  * transpose there. On return PART is free again. */

@@ -64,9 +64,14 @@ static dm_status take(void *context, int64_t item, bool *taken, bool *moved) {
 static void check_polls(giving *g, bool waits) {
   static const dm_flow_ops ops = {before, done, give, lay_out, take};
   rank_test *base = &g->t->base;
-  dm_flow flow;
+  dm_flow flow = {.ops = &ops,
+                  .context = g,
+                  .run = &base->run,
+                  .space = g->space,
+                  .items = ITEMS,
+                  .waits = waits};
   g->taken = 0;
-  dm_flow_start(&flow, &ops, g, &base->run, g->space, ITEMS, FIRST, waits);
+  dm_flow_start(&flow, FIRST);
   CHECK(base, flow.arrived < ITEMS, "the host did not wait for all items");
   CHECK(base, g->taken == 0, "none is taken at the start");
   const double end = dm_now() + 60;
