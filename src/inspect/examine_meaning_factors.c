@@ -145,8 +145,8 @@ static dm_status meaning_misfits(const dm_examined *e, const char *name, int64_t
                  "numbers");
 }
 
-/* The numbers of the dataset beside that is name WHICH of the mark of E's row, or STANDARD, if there is
- * none. The caller frees them, also after an error. */
+/* The numbers of the dataset beside that is name WHICH of the mark of E's row, or STANDARD, if
+ * there is none. The caller frees them, also after an error. */
 static dm_status meaning_read_list(const dm_examined *e, int which, double standard,
                                    dm_beside_list *list) {
   dm_sign sign;
