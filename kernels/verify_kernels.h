@@ -83,6 +83,13 @@ cudaError_t dm_kernels_take_t(const dm_judge_work *work); /* sets t, sizes_t */
 cudaError_t dm_kernels_judge(const dm_judge_work *work);  /* sets judged */
 int64_t dm_kernels_judge_parts(int64_t count);
 
+/* Of a product X^T X (or X^H X) both B w and A t in one pass over X, in place of two probes and
+ * take_t: sets a.sums and a.squares.  The number of parts of these is 0 if X is not suitable: rows
+ * of real or complex numbers, contiguous and 16-byte aligned, and not too long.
+ * (helpers/probe_gram.cu) */
+cudaError_t dm_kernels_probe_gram(const dm_judge_work *work, dm_view x);
+int64_t dm_kernels_probe_gram_parts(dm_view x, int processors);
+
 /* The same of small matrices at once, after they are multiplied, without an old C: sets judged.  Of
  * A, B and C those of ENTRIES products lie one below the other; WORK has seed, factors, exact,
  * turns_t, turns_y, turn, and room for DM_JUDGED_PARTS columns and found.  Each entry has weights

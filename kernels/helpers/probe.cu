@@ -7,13 +7,12 @@
  * there are few rows, the columns are split into parts, which fold adds.  If columns are contiguous
  * instead, the lanes read neighbouring pieces of a column. */
 #include "kernels/helpers/fold.cuh"
-#include "kernels/helpers/number.cuh"
-#include "kernels/helpers/run.cuh"
+#include "kernels/helpers/probe.cuh"
 #include "kernels/verify_kernels.h"
 
 namespace {
 
-constexpr int LANES = 32, WARPS = 4;
+constexpr int WARPS = 4;
 constexpr int SHORT = 8;        /* lanes of a group for short rows, ... */
 constexpr int SHORT_ROW = 1024; /* ... which have at most so many bytes */
 constexpr int64_t STEP = 512;   /* parts begin at its multiples: a run per lane, for every type */
@@ -25,35 +24,6 @@ template <class Element> struct Warp {
   static constexpr int BLOCKS = sizeof(Element) == 2 ? 3 : sizeof(Element) == 1 ? 1 : 0;
 };
 
-__device__ __forceinline__ double of_lane(double v, int distance) {
-  return __shfl_xor_sync(~0u, v, distance);
-}
-__device__ __forceinline__ int64_t of_lane(int64_t v, int distance) {
-  return (int64_t)__shfl_xor_sync(~0u, (long long)v, distance);
-}
-__device__ __forceinline__ Complex128 of_lane(Complex128 v, int distance) {
-  return {of_lane(v.re, distance), of_lane(v.im, distance)};
-}
-
-/* The sum of V[r] over a group of lanes, for row r = lane / (GROUP / ROWS).  At each step a lane
- * passes on half of its rows and keeps the others, so that 8 rows take 9 exchanges, not 40: with
- * short rows these would take longer than reading M. */
-template <int GROUP, int ROWS, class T> __device__ __forceinline__ T sum_of_lanes(T (&v)[ROWS]) {
-  int distance = GROUP / 2;
-#pragma unroll
-  for (int half = ROWS / 2; half > 0; half /= 2, distance /= 2) {
-    const bool upper = threadIdx.x & distance;
-#pragma unroll
-    for (int r = 0; r < half; r++) {
-      const T passed = of_lane(upper ? v[r] : v[r + half], distance);
-      v[r] = plus(upper ? v[r + half] : v[r], passed);
-    }
-  }
-#pragma unroll
-  for (; distance > 0; distance /= 2) v[0] = plus(v[0], of_lane(v[0], distance));
-  return v[0];
-}
-
 /* |m x|^2 + c; products of integers do not wrap. */
 __device__ __forceinline__ double add_square(double m, double x, double c) {
   return mad_square(m * x, c);
@@ -63,46 +33,6 @@ __device__ __forceinline__ double add_square(Complex128 m, Complex128 x, double 
 }
 __device__ __forceinline__ double add_square(int64_t m, int64_t x, double c) {
   return mad_square((double)m * (double)x, c);
-}
-
-/* All bits set for elements whose x is not 0.  The other elements must not count, but may be NaN,
- * and NaN * 0 is NaN: clearing their bits makes them 0. */
-struct Mask {
-  uint32_t words[4];
-};
-
-template <class Element, int LENGTH, class Wide>
-__device__ __forceinline__ Mask mask_of(const Wide (&x)[LENGTH]) {
-  constexpr int SIZE = sizeof(Element);
-  Mask mask = {};
-#pragma unroll
-  for (int v = 0; v < LENGTH; v++) {
-    const uint32_t ones = is_zero(x[v]) ? 0 : SIZE < 4 ? ~0u >> (32 - 8 * SIZE % 32) : ~0u;
-    mask.words[v * SIZE / 4] |= ones << v * SIZE % 4 * 8;
-    for (int w = 1; w < SIZE / 4; w++) mask.words[v * SIZE / 4 + w] = ones;
-  }
-  return mask;
-}
-
-template <class Run> __device__ __forceinline__ Run masked(const Run &run, const Mask &mask) {
-  uint32_t words[4] = {};
-  memcpy(words, &run, sizeof run);
-#pragma unroll
-  for (int w = 0; w < 4; w++) words[w] &= mask.words[w];
-  Run result;
-  memcpy(&result, words, sizeof result);
-  return result;
-}
-
-/* LENGTH numbers at X, of which COUNT exist; FULL: all of them. */
-template <bool FULL, int LENGTH, class Wide>
-__device__ __forceinline__ void load_vector(Wide (&xs)[LENGTH], const Wide *x, int64_t count) {
-  if (FULL && sizeof xs % 16 == 0) { /* runs begin at multiples of their length */
-    memcpy(xs, __builtin_assume_aligned(x, 16), sizeof xs);
-  } else {
-#pragma unroll
-    for (int v = 0; v < LENGTH; v++) xs[v] = FULL || v < count ? x[v] : Wide();
-  }
 }
 
 template <class Wide> struct RowSums {

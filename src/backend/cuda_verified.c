@@ -21,6 +21,7 @@ typedef struct cuda_checking {
   bool overlaps;             /* these are taken beside products, ... */
   int64_t few;               /* ... by so many blocks at once, or with 0 any number */
   int64_t most;              /* of the next sums */
+  int64_t gram;              /* parts of the sums of X^T X, for which X is read once; else 0 */
 } cuda_checking;
 
 /* ---- memory ---- */
@@ -49,14 +50,20 @@ static void *cuda_place(cuda_layout *l, int64_t bytes) {
   return at;
 }
 
-/* Room for the sums of M's rows. */
-static void place_sums(const cuda_checking *c, cuda_layout *l, dm_view m, dm_part_sums *s) {
-  s->parts = dm_view_is_empty(m) ? 0 : dm_kernels_probe_parts(m, c->gpu->processors);
+/* Room for PARTS sums of M's rows. */
+static void place_parts(const cuda_checking *c, cuda_layout *l, dm_view m, int64_t parts,
+                        dm_part_sums *s) {
+  s->parts = parts;
   const int64_t count = s->parts * m.rows, wide = 8 * c->work.width;
   char *at = cuda_place(l, count * (wide + 16));
   s->sums = at;
   s->squares = at ? (double *)(void *)(at + count * wide) : NULL;
   s->norms = at ? s->squares + count : NULL;
+}
+
+static void place_sums(const cuda_checking *c, cuda_layout *l, dm_view m, dm_part_sums *s) {
+  const int64_t parts = dm_view_is_empty(m) ? 0 : dm_kernels_probe_parts(m, c->gpu->processors);
+  place_parts(c, l, m, parts, s);
 }
 
 static void place_all(cuda_checking *c, cuda_layout *l) {
@@ -72,8 +79,12 @@ static void place_all(cuda_checking *c, cuda_layout *l) {
   k->columns_of_b.parts =
       dm_view_is_empty(c->sample) ? 0 : dm_kernels_scan_parts(c->sample, c->gpu->processors);
   k->columns_of_b.squares = cuda_place(l, 8 * k->columns_of_b.parts * k->cols);
-  place_sums(c, l, w->b, &k->b);
-  place_sums(c, l, w->a, &k->a);
+  if (c->gram > 0) {
+    place_parts(c, l, w->a, c->gram, &k->a);
+  } else {
+    place_sums(c, l, w->b, &k->b);
+    place_sums(c, l, w->a, &k->a);
+  }
   place_sums(c, l, w->c, &k->c);
   if (k->factors.reads_c) place_sums(c, l, w->c, &k->old);
   if (!c->ranks) return;
@@ -117,16 +128,35 @@ static dm_status cuda_probe(const cuda_checking *c, dm_view m, const double *x, 
   return probe_entries(c, m, 1, x, sizes, to, norms);
 }
 
-static dm_status cuda_add_b(cuda_checking *c) {
+static dm_status cuda_weigh(cuda_checking *c) {
   dm_cuda *gpu = c->gpu;
   const dm_judge_work *k = &c->work;
-  const dm_view b = c->whole->b;
   if (!k->exact)
     DM_CUDA(gpu, dm_kernels_scan(c->sample, k->columns_of_b.parts, c->most,
                                  (double *)(uintptr_t)k->columns_of_b.squares, NULL, k->stream));
   DM_CUDA(gpu, dm_kernels_weigh(k));
   if (c->overlaps) DM_TRY(dm_cuda_order(gpu, k->stream, gpu->lanes[DM_COMPUTE].stream));
-  return cuda_probe(c, b, k->w, k->sizes_w, &k->b, false);
+  return DM_OK;
+}
+
+/* A (B w). */
+static dm_status cuda_add_a(const cuda_checking *c) {
+  const dm_judge_work *k = &c->work;
+  DM_CUDA(c->gpu, dm_kernels_take_t(k));
+  return probe_entries(c, c->whole->a, c->whole->entries, k->t, k->sizes_t, &k->a, false);
+}
+
+/* B w, and A (B w). */
+static dm_status cuda_add_both(cuda_checking *c) {
+  const dm_judge_work *k = &c->work;
+  const dm_whole_product *w = c->whole;
+  DM_TRY(cuda_weigh(c));
+  if (c->gram > 0) {
+    DM_CUDA(c->gpu, dm_kernels_probe_gram(k, w->b));
+    return DM_OK;
+  }
+  DM_TRY(cuda_probe(c, w->b, k->w, k->sizes_w, &k->b, false));
+  return cuda_add_a(c);
 }
 
 /* ---- several ranks ---- */
@@ -258,12 +288,11 @@ static dm_status add_part_of_a(cuda_checking *c) {
 
 static dm_status cuda_add_operands(cuda_checking *c) {
   const dm_judge_work *k = &c->work;
-  DM_TRY(c->ranks ? add_part_of_b(c) : cuda_add_b(c));
-  if (c->ranks && c->ranks->part) {
-    DM_TRY(add_part_of_a(c));
+  if (!c->ranks) {
+    DM_TRY(cuda_add_both(c));
   } else {
-    DM_CUDA(c->gpu, dm_kernels_take_t(k));
-    DM_TRY(probe_entries(c, c->whole->a, c->whole->entries, k->t, k->sizes_t, &k->a, false));
+    DM_TRY(add_part_of_b(c));
+    DM_TRY(c->ranks->part ? add_part_of_a(c) : cuda_add_a(c));
   }
   return k->factors.reads_c ? cuda_probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
 }
@@ -373,6 +402,16 @@ static void cuda_choose_order(cuda_checking *c) {
   c->most = c->ranks ? 4 * processors : c->few;
 }
 
+/* Of X^T X in one piece, whose rows suit; else 0. Conjugates are of one operand. */
+static int64_t parts_of_gram(const cuda_checking *c) {
+  const dm_view a = dm_view_transpose(c->whole->a), b = c->whole->b;
+  const bool same = a.base == b.base && a.dtype == b.dtype && a.rows == b.rows &&
+                    a.cols == b.cols && a.row_stride == b.row_stride &&
+                    a.col_stride == b.col_stride;
+  if (!same || c->ranks || c->whole->entries > 1 || c->work.exact) return 0;
+  return dm_kernels_probe_gram_parts(b, c->gpu->processors);
+}
+
 dm_status dm_cuda_multiply_verified(dm_backend *backend, const dm_verified_product *product,
                                     dm_verified_found *found) {
   dm_cuda *gpu = dm_cuda_of(backend);
@@ -410,6 +449,7 @@ dm_status dm_cuda_multiply_verified(dm_backend *backend, const dm_verified_produ
     c.product = &again;
   }
   cuda_choose_order(&c);
+  c.gram = parts_of_gram(&c);
   if (!status && c.ranks) status = need_summed(&c);
   if (!status) status = cuda_open_memory(&c);
   if (status && c.ranks) {

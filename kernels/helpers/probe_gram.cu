@@ -1,0 +1,325 @@
+/* probe_gram: t = X w and then y = X^T t, reading X once: the sums over both operands of a Gram
+ * product X^T X.
+ *
+ * A group of threads takes a few rows of X at once, each thread the same few columns of all of
+ * them. The group adds up t over its threads; then each thread, which knows t of these rows, adds
+ * its columns' part of X^T t from the same elements. Sums of columns stay in registers until the
+ * block has seen all of its rows.
+ *
+ * Elements come by asynchronous copies, STAGES rows ahead, into shared memory, where a thread reads
+ * only what it has copied itself: threads meet once for t, and never for elements. */
+#include "kernels/helpers/judge.cuh"
+#include "kernels/helpers/probe.cuh"
+#include "kernels/ladder/async_copy.cuh"
+
+namespace {
+
+constexpr int LEAST_THREADS = 256; /* of a block */
+constexpr int BLOCK_THREADS = 512; /* of a multiprocessor: a thread has 128 registers */
+constexpr int STAGES = 3;
+
+/* What a thread takes at once. */
+template <class Element> struct Held {
+  static constexpr int LENGTH = 16 / (int)sizeof(Element); /* of a run */
+  static constexpr int RUNS = LENGTH >= 4 ? 1 : 2;         /* of each row, GROUP runs apart */
+  static constexpr int COLS = RUNS * LENGTH;
+  static constexpr int ROWS = LENGTH > 4 ? 4 : 8 / RUNS; /* fewer of more columns: registers */
+};
+
+/* The runs of one stage, of all threads of the block. */
+template <class Element, int GROUP> struct Stage {
+  static constexpr int THREADS = GROUP < LEAST_THREADS ? LEAST_THREADS : GROUP;
+  Run<Element, true> of[Held<Element>::ROWS][Held<Element>::RUNS][THREADS];
+};
+
+/* X w of a row, where w is real. */
+template <class Wide> struct RowOfT {
+  Wide t;
+  double square; /* of the size of t */
+};
+
+/* What a thread has of its columns. */
+template <class Element, class Wide> struct Columns {
+  double w[Held<Element>::COLS], squares[Held<Element>::COLS];
+  Wide y[Held<Element>::COLS];
+};
+
+/* Sums over the groups of more than a warp, by way of shared memory: double-buffered, so that
+ * threads meet once. */
+template <int GROUP, int ROWS, class Wide> struct Meeting {
+  static constexpr int WARPS = GROUP > LANES ? GROUP / LANES : 1;
+  static constexpr int GROUPS = GROUP < LEAST_THREADS ? LEAST_THREADS / GROUP : 1;
+  RowOfT<Wide> of[2][GROUPS][WARPS][ROWS];
+};
+
+/* Lanes that share a row's sum after sum_of_lanes. */
+template <int GROUP, int ROWS> constexpr int SHARES = (GROUP < LANES ? GROUP : LANES) / ROWS;
+
+template <int GROUP, int ROWS, class Wide>
+__device__ __forceinline__ RowOfT<Wide> sum_of_group(Wide (&t)[ROWS], double (&square)[ROWS],
+                                                     Meeting<GROUP, ROWS, Wide> &meeting,
+                                                     int turn) {
+  constexpr int OF = GROUP < LANES ? GROUP : LANES, SHARE = SHARES<GROUP, ROWS>;
+  RowOfT<Wide> mine = {sum_of_lanes<OF>(t), sum_of_lanes<OF>(square)};
+  if constexpr (GROUP > LANES) {
+    const int lane = threadIdx.x % LANES, row = lane / SHARE, warp = threadIdx.x % GROUP / LANES;
+    auto &of_warps = meeting.of[turn][threadIdx.x / GROUP];
+    if (lane % SHARE == 0) of_warps[warp][row] = mine;
+    __syncthreads();
+    mine = {};
+    for (int w = lane % SHARE; w < GROUP / LANES; w += SHARE)
+      mine = {plus(mine.t, of_warps[w][row].t), mine.square + of_warps[w][row].square};
+#pragma unroll
+    for (int distance = SHARE / 2; distance > 0; distance /= 2)
+      mine = {plus(mine.t, of_lane(mine.t, distance)),
+              mine.square + of_lane(mine.square, distance)};
+  }
+  return mine;
+}
+
+__device__ __forceinline__ double from_lane(double v, int lane) {
+  return __shfl_sync(~0u, v, lane);
+}
+__device__ __forceinline__ Complex128 from_lane(Complex128 v, int lane) {
+  return {from_lane(v.re, lane), from_lane(v.im, lane)};
+}
+__device__ __forceinline__ double real_part(double v) {
+  return v;
+}
+__device__ __forceinline__ double real_part(Complex128 v) {
+  return v.re;
+}
+__device__ __forceinline__ double scaled(double v, double by) {
+  return v * by;
+}
+__device__ __forceinline__ Complex128 scaled(Complex128 v, double by) {
+  return {v.re * by, v.im * by};
+}
+__device__ __forceinline__ double conjugate(double v) {
+  return v;
+}
+__device__ __forceinline__ Complex128 conjugate(Complex128 v) {
+  return {v.re, -v.im};
+}
+
+/* What a thread found in t: as take_t in judge.cu. */
+struct FoundInT {
+  double spread;
+  bool strained;
+};
+
+template <class Element, int GROUP, class Wide>
+__device__ __forceinline__ void
+add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS], int64_t left,
+         bool turns, int turn, Meeting<GROUP, Held<Element>::ROWS, Wide> &meeting,
+         Columns<Element, Wide> *c, FoundInT *found) {
+  typedef Held<Element> H;
+  constexpr int SHARE = SHARES<GROUP, H::ROWS>, OF = GROUP < LANES ? GROUP : LANES;
+  Wide t[H::ROWS] = {};
+  double square[H::ROWS] = {};
+#pragma unroll
+  for (int r = 0; r < H::ROWS; r++)
+#pragma unroll
+    for (int u = 0; u < H::RUNS; u++) {
+      const auto kept = masked(x.of[r][u][threadIdx.x], mask[u]);
+#pragma unroll
+      for (int v = 0; v < H::LENGTH; v++) {
+        const Wide part = scaled(widen<Wide>(kept.at[v]), c->w[u * H::LENGTH + v]);
+        t[r] = plus(t[r], part);
+        square[r] = mad_square(part, square[r]);
+      }
+    }
+  const RowOfT<Wide> mine = sum_of_group<GROUP>(t, square, meeting, turn);
+  const int lane = threadIdx.x % LANES, row = lane % OF / SHARE;
+  const bool exists = row < left;
+  bool strained;
+  const double size = exists ? size_of_t(mine.square, is_zero(mine.t), &strained) : 0.0;
+  const Wide of_row = !exists ? Wide() : turns ? conjugate(mine.t) : mine.t;
+  if (exists && lane % SHARE == 0 && threadIdx.x % GROUP < LANES) found->spread += mine.square;
+  if (exists) found->strained |= strained;
+#pragma unroll
+  for (int r = 0; r < H::ROWS; r++) {
+    const int from = lane / OF * OF + r * SHARE;
+    const Wide t_of_row = from_lane(of_row, from);
+    const double s = from_lane(size, from);
+#pragma unroll
+    for (int u = 0; u < H::RUNS; u++) {
+      const auto run = x.of[r][u][threadIdx.x];
+#pragma unroll
+      for (int v = 0; v < H::LENGTH; v++) {
+        const Wide element = widen<Wide>(run.at[v]);
+        const int j = u * H::LENGTH + v;
+        c->y[j] = mad(element, t_of_row, c->y[j]);
+        c->squares[j] = add_sized(element, s, c->squares[j]);
+      }
+    }
+  }
+}
+
+/* Adds the columns' numbers of all groups of the block, in their order, and writes them; the groups
+ * of a warp come first. */
+template <class Element, int GROUP, class Value>
+__device__ __forceinline__ void write_columns(Value (&of)[Held<Element>::COLS], void *memory,
+                                              int64_t cols, Value *to) {
+  typedef Held<Element> H;
+  constexpr int OF = GROUP < LANES ? LANES : GROUP;
+  Value *all = static_cast<Value *>(memory);
+#pragma unroll
+  for (int distance = GROUP; distance < LANES; distance *= 2)
+#pragma unroll
+    for (int j = 0; j < H::COLS; j++) of[j] = plus(of[j], of_lane(of[j], distance));
+  for (int g = 0; g < (int)blockDim.x; g += OF) {
+    __syncthreads();
+    if ((int)threadIdx.x < g || (int)threadIdx.x >= g + GROUP) continue;
+#pragma unroll
+    for (int j = 0; j < H::COLS; j++) {
+      Value &sum = all[j * GROUP + threadIdx.x % GROUP];
+      sum = g > 0 ? plus(sum, of[j]) : of[j];
+    }
+  }
+  __syncthreads();
+  for (int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
+    const int run = (int)(j / H::LENGTH), place = run / GROUP * H::LENGTH + (int)(j % H::LENGTH);
+    to[j] = all[place * GROUP + run % GROUP];
+  }
+}
+
+/* Copies the rows from FIRST on; elements beyond X are 0. COUNT: bytes of the thread's runs that
+ * exist. */
+template <class Element, int GROUP>
+__device__ __forceinline__ void copy_rows(const dm_view &x, int64_t first,
+                                          const int (&count)[Held<Element>::RUNS],
+                                          Stage<Element, GROUP> *to) {
+  typedef Held<Element> H;
+  const Element *row = static_cast<const Element *>(x.base) + first * x.row_stride +
+                       (int64_t)(threadIdx.x % GROUP) * H::LENGTH;
+#pragma unroll
+  for (int r = 0; r < H::ROWS; r++)
+#pragma unroll
+    for (int u = 0; u < H::RUNS; u++) {
+      const int valid = first + r < x.rows ? count[u] : 0;
+      const Element *from = row + r * x.row_stride + u * GROUP * H::LENGTH;
+      copy_vector_async(&to->of[r][u][threadIdx.x], valid > 0 ? from : x.base, valid);
+    }
+  commit_copies();
+}
+
+template <class Element, int GROUP, class Wide>
+__global__ void __launch_bounds__(Stage<Element, GROUP>::THREADS,
+                                  BLOCK_THREADS / Stage<Element, GROUP>::THREADS)
+    probe_gram(dm_view x, const Wide *w, bool turns, Wide *sums, double *squares, bool samples,
+               dm_columns_found *columns) {
+  typedef Held<Element> H;
+  extern __shared__ uint4 bytes[];
+  Stage<Element, GROUP> *stages = reinterpret_cast<Stage<Element, GROUP> *>(bytes);
+  __shared__ Meeting<GROUP, H::ROWS, Wide> meeting;
+  const int groups = blockDim.x / GROUP, group = threadIdx.x / GROUP, at = threadIdx.x % GROUP;
+  const int64_t step = (int64_t)gridDim.x * groups * H::ROWS;
+  const int64_t begin = ((int64_t)blockIdx.x * groups + group) * H::ROWS;
+  Columns<Element, Wide> c = {};
+  FoundInT found = {0.0, false};
+  Mask mask[H::RUNS];
+  int count[H::RUNS];
+#pragma unroll
+  for (int u = 0; u < H::RUNS; u++) {
+    const int64_t col = (int64_t)(u * GROUP + at) * H::LENGTH;
+    double own[H::LENGTH];
+#pragma unroll
+    for (int v = 0; v < H::LENGTH; v++)
+      own[v] = c.w[u * H::LENGTH + v] = col + v < x.cols ? real_part(w[col + v]) : 0.0;
+    mask[u] = mask_of<Element>(own);
+    count[u] = (int)(col + H::LENGTH <= x.cols ? 16
+                     : col < x.cols            ? (x.cols - col) * (int64_t)sizeof(Element)
+                                               : 0);
+  }
+#pragma unroll
+  for (int stage = 0; stage < STAGES - 1; stage++)
+    copy_rows<Element, GROUP>(x, begin + stage * step, count, &stages[stage]);
+  int turn = 0;
+  for (int64_t first = begin, i = 0; first - group * H::ROWS < x.rows; first += step, turn ^= 1) {
+    copy_rows<Element, GROUP>(x, first + (STAGES - 1) * step, count,
+                              &stages[(i + STAGES - 1) % STAGES]);
+    wait_for_copies<STAGES - 1>();
+    add_rows<Element, GROUP>(stages[i], mask, x.rows - first, turns, turn, meeting, &c, &found);
+    i = i + 1 < STAGES ? i + 1 : 0;
+  }
+  wait_for_copies<0>(); /* of rows beyond X: their memory serves for columns now */
+  if (found.strained) columns->strained = 1;
+  if (samples && found.spread > 0.0) atomicAdd(&columns->spread, found.spread);
+  write_columns<Element, GROUP>(c.y, bytes, x.cols, sums + blockIdx.x * x.cols);
+  write_columns<Element, GROUP>(c.squares, bytes, x.cols, squares + blockIdx.x * x.cols);
+}
+
+/* ---- launching ---- */
+
+constexpr int MOST_GROUP = 512;
+
+/* Calls FUNCTION with the least group whose threads hold all columns of X. */
+template <class Element, class Function> auto with_group(dm_view x, Function function) {
+  const int64_t threads = (x.cols + Held<Element>::COLS - 1) / Held<Element>::COLS;
+  return threads <= 8     ? function(std::integral_constant<int, 8>())
+         : threads <= 32  ? function(std::integral_constant<int, 32>())
+         : threads <= 128 ? function(std::integral_constant<int, 128>())
+         : threads <= 256 ? function(std::integral_constant<int, 256>())
+                          : function(std::integral_constant<int, MOST_GROUP>());
+}
+
+template <class Element> int64_t blocks_of(dm_view x, int processors) {
+  return with_group<Element>(x, [&](auto group) {
+    const int threads = Stage<Element, group()>::THREADS;
+    const int64_t at_once = threads / group() * Held<Element>::ROWS;
+    const int64_t most = (int64_t)processors * (BLOCK_THREADS / threads);
+    const int64_t blocks = (x.rows + at_once - 1) / at_once;
+    return blocks < most ? blocks : most;
+  });
+}
+
+template <class Element, int GROUP>
+constexpr int BYTES = STAGES *(int)sizeof(Stage<Element, GROUP>);
+
+/* Whether the current device has enough shared memory. */
+template <class Element> bool has_room(dm_view x) {
+  int device = 0, most = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
+    return false;
+  return with_group<Element>(x, [&](auto group) { return BYTES<Element, group()> <= most; });
+}
+
+/* Calls FUNCTION with a value of the type, if it is a real or complex one. */
+template <class Function> cudaError_t with_number(dm_dtype dtype, Function function) {
+  return with_one_of<double, float, __half, __nv_bfloat16, Complex64, Complex128>(dtype, function);
+}
+
+} // namespace
+
+int64_t dm_kernels_probe_gram_parts(dm_view x, int processors) {
+  int64_t parts = 0;
+  (void)with_number(x.dtype, [&](auto element) {
+    typedef decltype(element) Element;
+    if (x.rows > 0 && x.cols > 0 && x.cols <= MOST_GROUP * Held<Element>::COLS &&
+        rows_are_wide(x, sizeof(Element)) && has_room<Element>(x))
+      parts = blocks_of<Element>(x, processors);
+    return cudaSuccess;
+  });
+  return parts;
+}
+
+cudaError_t dm_kernels_probe_gram(const dm_judge_work *work, dm_view x) {
+  return with_number(x.dtype, [&](auto element) {
+    typedef decltype(element) Element;
+    typedef typename WideOf<Element>::Type Wide;
+    return with_group<Element>(x, [&](auto group) {
+      constexpr int THREADS = Stage<Element, group()>::THREADS, bytes = BYTES<Element, group()>;
+      const auto kernel = probe_gram<Element, group(), Wide>;
+      const cudaError_t error =
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+      if (error != cudaSuccess) return error;
+      kernel<<<(unsigned)work->a.parts, THREADS, bytes, work->stream>>>(
+          x, reinterpret_cast<const Wide *>(work->w), work->turns_t,
+          static_cast<Wide *>(const_cast<void *>(work->a.sums)),
+          const_cast<double *>(work->a.squares), work->step > 1, work->columns);
+      return cudaGetLastError();
+    });
+  });
+}
