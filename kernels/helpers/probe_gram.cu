@@ -8,6 +8,8 @@
  *
  * Elements come by asynchronous copies, STAGES rows ahead, into shared memory, where a thread reads
  * only what it has copied itself: threads meet once for t, and never for elements. */
+#include <type_traits>
+
 #include "kernels/helpers/judge.cuh"
 #include "kernels/helpers/probe.cuh"
 #include "kernels/ladder/async_copy.cuh"
@@ -35,13 +37,42 @@ template <class Element, int GROUP> struct Stage {
 /* X w of a row, where w is real. */
 template <class Wide> struct RowOfT {
   Wide t;
-  double square; /* of the size of t */
+  double square; /* of the size of t; after take_t the size */
 };
 
 /* What a thread has of its columns. */
 template <class Element, class Wide> struct Columns {
   double w[Held<Element>::COLS], squares[Held<Element>::COLS];
   Wide y[Held<Element>::COLS];
+
+  __device__ __forceinline__ void weigh(int j, double weight) {
+    w[j] = weight;
+  }
+  __device__ __forceinline__ void finish() {
+  }
+};
+
+/* Of 16-bit elements: converting each to f64 would take longer than reading it. Elements times
+ * their weights, which are at most about 1, have room in f32; sums of a few are f32, too, which is
+ * as accurate as the sums of the product that they verify. Y and SQUARES are those of columns that
+ * are scaled by their weights. */
+template <class Element> struct ScaledColumns {
+  float up[Held<Element>::COLS], w[Held<Element>::COLS]; /* the weight is their product */
+  double y[Held<Element>::COLS], squares[Held<Element>::COLS];
+
+  /* Weights of tiny or huge columns are no numbers of f32. */
+  __device__ __forceinline__ void weigh(int j, double weight) {
+    const double half = weight == 0.0 ? 1.0 : exp2((double)(ilogb(weight) / 2));
+    up[j] = (float)half, w[j] = (float)(weight / half);
+  }
+  /* Weights are 0 for columns with NaN; their sums are NaN. */
+  __device__ __forceinline__ void finish() {
+#pragma unroll
+    for (int j = 0; j < Held<Element>::COLS; j++) {
+      const double weight = (double)up[j] * (double)w[j];
+      y[j] /= weight, squares[j] = squares[j] / weight / weight;
+    }
+  }
 };
 
 /* Sums over the groups of more than a warp, by way of shared memory: double-buffered, so that
@@ -108,6 +139,21 @@ struct FoundInT {
   bool strained;
 };
 
+/* The numbers of t, and their sizes, of the row whose sum this lane has; 0 if there are not so many
+ * rows LEFT. */
+template <int GROUP, int ROWS, class Wide>
+__device__ __forceinline__ RowOfT<Wide> take_t(const RowOfT<Wide> &mine, int64_t left, bool turns,
+                                               FoundInT *found) {
+  constexpr int SHARE = SHARES<GROUP, ROWS>, OF = GROUP < LANES ? GROUP : LANES;
+  const int lane = threadIdx.x % LANES;
+  if (lane % OF / SHARE >= left) return {Wide(), 0.0};
+  bool strained;
+  const double size = size_of_t(mine.square, is_zero(mine.t), &strained);
+  if (lane % SHARE == 0 && threadIdx.x % GROUP < LANES) found->spread += mine.square;
+  found->strained |= strained;
+  return {turns ? conjugate(mine.t) : mine.t, size};
+}
+
 template <class Element, int GROUP, class Wide>
 __device__ __forceinline__ void
 add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS], int64_t left,
@@ -130,18 +176,12 @@ add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS]
       }
     }
   const RowOfT<Wide> mine = sum_of_group<GROUP>(t, square, meeting, turn);
-  const int lane = threadIdx.x % LANES, row = lane % OF / SHARE;
-  const bool exists = row < left;
-  bool strained;
-  const double size = exists ? size_of_t(mine.square, is_zero(mine.t), &strained) : 0.0;
-  const Wide of_row = !exists ? Wide() : turns ? conjugate(mine.t) : mine.t;
-  if (exists && lane % SHARE == 0 && threadIdx.x % GROUP < LANES) found->spread += mine.square;
-  if (exists) found->strained |= strained;
+  const RowOfT<Wide> of_row = take_t<GROUP, H::ROWS>(mine, left, turns, found);
 #pragma unroll
   for (int r = 0; r < H::ROWS; r++) {
-    const int from = lane / OF * OF + r * SHARE;
-    const Wide t_of_row = from_lane(of_row, from);
-    const double s = from_lane(size, from);
+    const int from = threadIdx.x % LANES / OF * OF + r * SHARE;
+    const Wide t_of_row = from_lane(of_row.t, from);
+    const double s = from_lane(of_row.square, from);
 #pragma unroll
     for (int u = 0; u < H::RUNS; u++) {
       const auto run = x.of[r][u][threadIdx.x];
@@ -154,6 +194,47 @@ add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS]
       }
     }
   }
+}
+
+/* The same of 16-bit elements. */
+template <class Element, int GROUP>
+__device__ __forceinline__ void
+add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS], int64_t left,
+         bool turns, int turn, Meeting<GROUP, Held<Element>::ROWS, double> &meeting,
+         ScaledColumns<Element> *c, FoundInT *found) {
+  typedef Held<Element> H;
+  constexpr int SHARE = SHARES<GROUP, H::ROWS>, OF = GROUP < LANES ? GROUP : LANES;
+  float scaled[H::ROWS][H::COLS];
+  double t[H::ROWS], square[H::ROWS];
+#pragma unroll
+  for (int r = 0; r < H::ROWS; r++) {
+    const auto kept = masked(x.of[r][0][threadIdx.x], mask[0]);
+    float sum = 0.0f, squares = 0.0f;
+#pragma unroll
+    for (int j = 0; j < H::COLS; j++) {
+      scaled[r][j] = widen<float>(kept.at[j]) * c->up[j] * c->w[j];
+      sum += scaled[r][j];
+      squares = fmaf(scaled[r][j], scaled[r][j], squares);
+    }
+    t[r] = sum, square[r] = squares;
+  }
+  const RowOfT<double> of_row =
+      take_t<GROUP, H::ROWS>(sum_of_group<GROUP>(t, square, meeting, turn), left, turns, found);
+  float y[H::COLS] = {}, squares[H::COLS] = {};
+#pragma unroll
+  for (int r = 0; r < H::ROWS; r++) {
+    const int from = threadIdx.x % LANES / OF * OF + r * SHARE;
+    const float t_of_row = (float)from_lane(of_row.t, from);
+    const float size = (float)from_lane(of_row.square, from);
+#pragma unroll
+    for (int j = 0; j < H::COLS; j++) {
+      const float sized = scaled[r][j] * size;
+      y[j] = fmaf(scaled[r][j], t_of_row, y[j]);
+      squares[j] = fmaf(sized, sized, squares[j]);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < H::COLS; j++) c->y[j] += y[j], c->squares[j] += squares[j];
 }
 
 /* Adds the columns' numbers of all groups of the block, in their order, and writes them; the groups
@@ -216,7 +297,7 @@ __global__ void __launch_bounds__(Stage<Element, GROUP>::THREADS,
   const int groups = blockDim.x / GROUP, group = threadIdx.x / GROUP, at = threadIdx.x % GROUP;
   const int64_t step = (int64_t)gridDim.x * groups * H::ROWS;
   const int64_t begin = ((int64_t)blockIdx.x * groups + group) * H::ROWS;
-  Columns<Element, Wide> c = {};
+  std::conditional_t<sizeof(Element) == 2, ScaledColumns<Element>, Columns<Element, Wide>> c = {};
   FoundInT found = {0.0, false};
   Mask mask[H::RUNS];
   int count[H::RUNS];
@@ -225,8 +306,10 @@ __global__ void __launch_bounds__(Stage<Element, GROUP>::THREADS,
     const int64_t col = (int64_t)(u * GROUP + at) * H::LENGTH;
     double own[H::LENGTH];
 #pragma unroll
-    for (int v = 0; v < H::LENGTH; v++)
-      own[v] = c.w[u * H::LENGTH + v] = col + v < x.cols ? real_part(w[col + v]) : 0.0;
+    for (int v = 0; v < H::LENGTH; v++) {
+      own[v] = col + v < x.cols ? real_part(w[col + v]) : 0.0;
+      c.weigh(u * H::LENGTH + v, own[v]);
+    }
     mask[u] = mask_of<Element>(own);
     count[u] = (int)(col + H::LENGTH <= x.cols ? 16
                      : col < x.cols            ? (x.cols - col) * (int64_t)sizeof(Element)
@@ -246,6 +329,7 @@ __global__ void __launch_bounds__(Stage<Element, GROUP>::THREADS,
   wait_for_copies<0>(); /* of rows beyond X: their memory serves for columns now */
   if (found.strained) columns->strained = 1;
   if (samples && found.spread > 0.0) atomicAdd(&columns->spread, found.spread);
+  c.finish();
   write_columns<Element, GROUP>(c.y, bytes, x.cols, sums + blockIdx.x * x.cols);
   write_columns<Element, GROUP>(c.squares, bytes, x.cols, squares + blockIdx.x * x.cols);
 }
@@ -253,11 +337,13 @@ __global__ void __launch_bounds__(Stage<Element, GROUP>::THREADS,
 /* ---- launching ---- */
 
 constexpr int MOST_GROUP = 512;
+constexpr int64_t LEAST_SHORT = 1024; /* rows of 16-bit elements: see ScaledColumns */
 
 /* Calls FUNCTION with the least group whose threads hold all columns of X. */
 template <class Element, class Function> auto with_group(dm_view x, Function function) {
   const int64_t threads = (x.cols + Held<Element>::COLS - 1) / Held<Element>::COLS;
   return threads <= 8     ? function(std::integral_constant<int, 8>())
+         : threads <= 16  ? function(std::integral_constant<int, 16>())
          : threads <= 32  ? function(std::integral_constant<int, 32>())
          : threads <= 128 ? function(std::integral_constant<int, 128>())
          : threads <= 256 ? function(std::integral_constant<int, 256>())
@@ -297,7 +383,8 @@ int64_t dm_kernels_probe_gram_parts(dm_view x, int processors) {
   int64_t parts = 0;
   (void)with_number(x.dtype, [&](auto element) {
     typedef decltype(element) Element;
-    if (x.rows > 0 && x.cols > 0 && x.cols <= MOST_GROUP * Held<Element>::COLS &&
+    const int64_t least = sizeof(Element) == 2 ? LEAST_SHORT : 1;
+    if (x.rows >= least && x.cols > 0 && x.cols <= MOST_GROUP * Held<Element>::COLS &&
         rows_are_wide(x, sizeof(Element)) && has_room<Element>(x))
       parts = blocks_of<Element>(x, processors);
     return cudaSuccess;

@@ -31,7 +31,8 @@ static dm_verified_found find(dm_backend *gpu, const gram *g, dm_view at, dm_vie
 }
 
 static void near(const gram *g, const char *what, double found, double wanted) {
-  if (!(fabs(found - wanted) <= 1e-6 * fabs(wanted)))
+  const double most = dm_dtype_size(g->type) == 2 ? 1e-4 : 1e-6; /* in f32, or f64 */
+  if (!(fabs(found - wanted) <= most * fabs(wanted)))
     fail_msg("%s %lld x %lld: %s %.17g, wanted %.17g", dm_dtype_name(g->type), (long long)g->rows,
              (long long)g->cols, what, found, wanted);
 }
@@ -77,13 +78,14 @@ static void check_gram(dm_backend *gpu, const gram *g) {
 }
 
 TEST(test_shapes) {
+  /* Of each, and of groups of 8 to 512 threads, columns that fill them and do not. */
   static const dm_dtype types[] = {DM_F64, DM_F32, DM_BF16, DM_F16, DM_C64, DM_C128};
-  static const int64_t columns[] = {1, 3, 16, 31, 60, 129, 250, 1000, 1024, 1500, 2048, 2050};
+  static const int64_t columns[] = {1, 31, 60, 129, 256, 1000, 2050};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++)
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
       for (int what = 0; what < 4; what++)
         check_gram(*state, &(gram){.type = types[t],
-                                   .rows = what == 0 ? 1 + (int64_t)c : 3001 + 700 * what,
+                                   .rows = what == 0 ? 1 + (int64_t)c : 1501 + 100 * what,
                                    .cols = columns[c],
                                    .step = what == 1 ? 4 : 1,
                                    .damage = what == 2,
