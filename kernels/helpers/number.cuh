@@ -45,6 +45,9 @@ static __device__ __forceinline__ Complex<Part> mad(Complex<Part> a, Complex<Par
 
 /* ---- a + b ---- */
 
+static __device__ __forceinline__ float plus(float a, float b) {
+  return a + b;
+}
 static __device__ __forceinline__ double plus(double a, double b) {
   return a + b;
 }

@@ -7,6 +7,9 @@
 
 constexpr int LANES = 32;
 
+static __device__ __forceinline__ float of_lane(float v, int distance) {
+  return __shfl_xor_sync(~0u, v, distance);
+}
 static __device__ __forceinline__ double of_lane(double v, int distance) {
   return __shfl_xor_sync(~0u, v, distance);
 }

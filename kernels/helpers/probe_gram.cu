@@ -16,8 +16,7 @@
 
 namespace {
 
-constexpr int LEAST_THREADS = 256; /* of a block */
-constexpr int BLOCK_THREADS = 512; /* of a multiprocessor: a thread has 128 registers */
+constexpr int THREADS = 512; /* of a block, one on each multiprocessor: 128 registers each */
 constexpr int STAGES = 3;
 
 /* What a thread takes at once. */
@@ -30,14 +29,13 @@ template <class Element> struct Held {
 
 /* The runs of one stage, of all threads of the block. */
 template <class Element, int GROUP> struct Stage {
-  static constexpr int THREADS = GROUP < LEAST_THREADS ? LEAST_THREADS : GROUP;
   Run<Element, true> of[Held<Element>::ROWS][Held<Element>::RUNS][THREADS];
 };
 
 /* X w of a row, where w is real. */
-template <class Wide> struct RowOfT {
+template <class Wide, class Size> struct RowOfT {
   Wide t;
-  double square; /* of the size of t; after take_t the size */
+  Size square; /* of the size of t; after take_t the size */
 };
 
 /* What a thread has of its columns. */
@@ -57,18 +55,37 @@ template <class Element, class Wide> struct Columns {
  * as accurate as the sums of the product that they verify. Y and SQUARES are those of columns that
  * are scaled by their weights. */
 template <class Element> struct ScaledColumns {
-  float up[Held<Element>::COLS], w[Held<Element>::COLS]; /* the weight is their product */
-  double y[Held<Element>::COLS], squares[Held<Element>::COLS];
+  static constexpr int COLS = Held<Element>::COLS, SPAN = 4; /* steps whose sums are f32 */
+  float up[COLS], w[COLS];                                   /* the weight is their product */
+  float few_y[COLS], few_squares[COLS];
+  double y[COLS], squares[COLS];
+  int steps;
 
-  /* Weights of tiny or huge columns are no numbers of f32. */
+  /* Weights of tiny or huge columns of bf16 are no numbers of f32. */
+  static constexpr bool WIDE = std::is_same<Element, __nv_bfloat16>::value;
   __device__ __forceinline__ void weigh(int j, double weight) {
-    const double half = weight == 0.0 ? 1.0 : exp2((double)(ilogb(weight) / 2));
+    const double half = WIDE && weight != 0.0 ? exp2((double)(ilogb(weight) / 2)) : 1.0;
     up[j] = (float)half, w[j] = (float)(weight / half);
+  }
+  __device__ __forceinline__ float scaled(int j, float element) const {
+    return (WIDE ? element * up[j] : element) * w[j];
+  }
+  __device__ __forceinline__ void add_few() {
+#pragma unroll
+    for (int j = 0; j < COLS; j++) {
+      y[j] += few_y[j], squares[j] += few_squares[j];
+      few_y[j] = few_squares[j] = 0.0f;
+    }
+    steps = 0;
+  }
+  __device__ __forceinline__ void count_step() {
+    if (++steps == SPAN) add_few();
   }
   /* Weights are 0 for columns with NaN; their sums are NaN. */
   __device__ __forceinline__ void finish() {
+    add_few();
 #pragma unroll
-    for (int j = 0; j < Held<Element>::COLS; j++) {
+    for (int j = 0; j < COLS; j++) {
       const double weight = (double)up[j] * (double)w[j];
       y[j] /= weight, squares[j] = squares[j] / weight / weight;
     }
@@ -77,37 +94,45 @@ template <class Element> struct ScaledColumns {
 
 /* Sums over the groups of more than a warp, by way of shared memory: double-buffered, so that
  * threads meet once. */
-template <int GROUP, int ROWS, class Wide> struct Meeting {
-  static constexpr int WARPS = GROUP > LANES ? GROUP / LANES : 1;
-  static constexpr int GROUPS = GROUP < LEAST_THREADS ? LEAST_THREADS / GROUP : 1;
-  RowOfT<Wide> of[2][GROUPS][WARPS][ROWS];
+template <int GROUP, int ROWS, class Sum> struct Meeting {
+  Sum of[2][THREADS / GROUP][GROUP > LANES ? GROUP / LANES : 1][ROWS];
 };
+
+/* Synchronizes the threads of a group of more than a warp. */
+template <int GROUP> __device__ __forceinline__ void synchronize_group() {
+  asm volatile("bar.sync %0, %1;" ::"r"(1 + threadIdx.x / GROUP), "n"(GROUP) : "memory");
+}
 
 /* Lanes that share a row's sum after sum_of_lanes. */
 template <int GROUP, int ROWS> constexpr int SHARES = (GROUP < LANES ? GROUP : LANES) / ROWS;
 
-template <int GROUP, int ROWS, class Wide>
-__device__ __forceinline__ RowOfT<Wide> sum_of_group(Wide (&t)[ROWS], double (&square)[ROWS],
-                                                     Meeting<GROUP, ROWS, Wide> &meeting,
-                                                     int turn) {
+template <class Sum> __device__ __forceinline__ Sum added(const Sum &a, const Sum &b) {
+  return {plus(a.t, b.t), a.square + b.square};
+}
+
+template <int GROUP, int ROWS, class Wide, class Size>
+__device__ __forceinline__ RowOfT<Wide, Size>
+sum_of_group(Wide (&t)[ROWS], Size (&square)[ROWS],
+             Meeting<GROUP, ROWS, RowOfT<Wide, Size>> &meeting, int turn) {
   constexpr int OF = GROUP < LANES ? GROUP : LANES, SHARE = SHARES<GROUP, ROWS>;
-  RowOfT<Wide> mine = {sum_of_lanes<OF>(t), sum_of_lanes<OF>(square)};
+  RowOfT<Wide, Size> mine = {sum_of_lanes<OF>(t), sum_of_lanes<OF>(square)};
   if constexpr (GROUP > LANES) {
     const int lane = threadIdx.x % LANES, row = lane / SHARE, warp = threadIdx.x % GROUP / LANES;
     auto &of_warps = meeting.of[turn][threadIdx.x / GROUP];
     if (lane % SHARE == 0) of_warps[warp][row] = mine;
-    __syncthreads();
+    synchronize_group<GROUP>();
     mine = {};
-    for (int w = lane % SHARE; w < GROUP / LANES; w += SHARE)
-      mine = {plus(mine.t, of_warps[w][row].t), mine.square + of_warps[w][row].square};
+    for (int w = lane % SHARE; w < GROUP / LANES; w += SHARE) mine = added(mine, of_warps[w][row]);
 #pragma unroll
     for (int distance = SHARE / 2; distance > 0; distance /= 2)
-      mine = {plus(mine.t, of_lane(mine.t, distance)),
-              mine.square + of_lane(mine.square, distance)};
+      mine = added(mine, {of_lane(mine.t, distance), of_lane(mine.square, distance)});
   }
   return mine;
 }
 
+__device__ __forceinline__ float from_lane(float v, int lane) {
+  return __shfl_sync(~0u, v, lane);
+}
 __device__ __forceinline__ double from_lane(double v, int lane) {
   return __shfl_sync(~0u, v, lane);
 }
@@ -126,6 +151,9 @@ __device__ __forceinline__ double scaled(double v, double by) {
 __device__ __forceinline__ Complex128 scaled(Complex128 v, double by) {
   return {v.re * by, v.im * by};
 }
+__device__ __forceinline__ float conjugate(float v) {
+  return v;
+}
 __device__ __forceinline__ double conjugate(double v) {
   return v;
 }
@@ -139,25 +167,40 @@ struct FoundInT {
   bool strained;
 };
 
-/* The numbers of t, and their sizes, of the row whose sum this lane has; 0 if there are not so many
+/* The same of scaled columns, beside which sizes that vanish do not matter. */
+__device__ __forceinline__ float size_of_t(float square, bool, bool *strained) {
+  *strained = !isfinite(square);
+  return sqrtf(square);
+}
+
+/* The number of t, and its size, of the row whose sum this lane has; 0 if there are not so many
  * rows LEFT. */
-template <int GROUP, int ROWS, class Wide>
-__device__ __forceinline__ RowOfT<Wide> take_t(const RowOfT<Wide> &mine, int64_t left, bool turns,
-                                               FoundInT *found) {
+template <int GROUP, int ROWS, class Wide, class Size>
+__device__ __forceinline__ RowOfT<Wide, Size> take_t(const RowOfT<Wide, Size> &mine, int64_t left,
+                                                     bool turns, FoundInT *found) {
   constexpr int SHARE = SHARES<GROUP, ROWS>, OF = GROUP < LANES ? GROUP : LANES;
   const int lane = threadIdx.x % LANES;
-  if (lane % OF / SHARE >= left) return {Wide(), 0.0};
+  if (lane % OF / SHARE >= left) return {};
   bool strained;
-  const double size = size_of_t(mine.square, is_zero(mine.t), &strained);
+  const Size size = size_of_t(mine.square, is_zero(mine.t), &strained);
   if (lane % SHARE == 0 && threadIdx.x % GROUP < LANES) found->spread += mine.square;
   found->strained |= strained;
   return {turns ? conjugate(mine.t) : mine.t, size};
 }
 
+/* Adds what the lanes of a warp found to COLUMNS; SAMPLES: weights follow from a sample. */
+__device__ __forceinline__ void tell(FoundInT found, bool samples, dm_columns_found *columns) {
+  if (found.strained) columns->strained = 1;
+  if (!samples) return;
+  for (int distance = LANES / 2; distance > 0; distance /= 2)
+    found.spread += of_lane(found.spread, distance);
+  if (threadIdx.x % LANES == 0) atomicAdd(&columns->spread, found.spread);
+}
+
 template <class Element, int GROUP, class Wide>
 __device__ __forceinline__ void
 add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS], int64_t left,
-         bool turns, int turn, Meeting<GROUP, Held<Element>::ROWS, Wide> &meeting,
+         bool turns, int turn, Meeting<GROUP, Held<Element>::ROWS, RowOfT<Wide, double>> &meeting,
          Columns<Element, Wide> *c, FoundInT *found) {
   typedef Held<Element> H;
   constexpr int SHARE = SHARES<GROUP, H::ROWS>, OF = GROUP < LANES ? GROUP : LANES;
@@ -175,8 +218,8 @@ add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS]
         square[r] = mad_square(part, square[r]);
       }
     }
-  const RowOfT<Wide> mine = sum_of_group<GROUP>(t, square, meeting, turn);
-  const RowOfT<Wide> of_row = take_t<GROUP, H::ROWS>(mine, left, turns, found);
+  const RowOfT<Wide, double> of_row =
+      take_t<GROUP, H::ROWS>(sum_of_group<GROUP>(t, square, meeting, turn), left, turns, found);
 #pragma unroll
   for (int r = 0; r < H::ROWS; r++) {
     const int from = threadIdx.x % LANES / OF * OF + r * SHARE;
@@ -200,41 +243,35 @@ add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS]
 template <class Element, int GROUP>
 __device__ __forceinline__ void
 add_rows(const Stage<Element, GROUP> &x, const Mask (&mask)[Held<Element>::RUNS], int64_t left,
-         bool turns, int turn, Meeting<GROUP, Held<Element>::ROWS, double> &meeting,
+         bool turns, int turn, Meeting<GROUP, Held<Element>::ROWS, RowOfT<float, float>> &meeting,
          ScaledColumns<Element> *c, FoundInT *found) {
   typedef Held<Element> H;
   constexpr int SHARE = SHARES<GROUP, H::ROWS>, OF = GROUP < LANES ? GROUP : LANES;
-  float scaled[H::ROWS][H::COLS];
-  double t[H::ROWS], square[H::ROWS];
+  float scaled[H::ROWS][H::COLS], t[H::ROWS] = {}, square[H::ROWS] = {};
 #pragma unroll
   for (int r = 0; r < H::ROWS; r++) {
     const auto kept = masked(x.of[r][0][threadIdx.x], mask[0]);
-    float sum = 0.0f, squares = 0.0f;
 #pragma unroll
     for (int j = 0; j < H::COLS; j++) {
-      scaled[r][j] = widen<float>(kept.at[j]) * c->up[j] * c->w[j];
-      sum += scaled[r][j];
-      squares = fmaf(scaled[r][j], scaled[r][j], squares);
+      scaled[r][j] = c->scaled(j, widen<float>(kept.at[j]));
+      t[r] += scaled[r][j];
+      square[r] = fmaf(scaled[r][j], scaled[r][j], square[r]);
     }
-    t[r] = sum, square[r] = squares;
   }
-  const RowOfT<double> of_row =
+  const RowOfT<float, float> of_row =
       take_t<GROUP, H::ROWS>(sum_of_group<GROUP>(t, square, meeting, turn), left, turns, found);
-  float y[H::COLS] = {}, squares[H::COLS] = {};
 #pragma unroll
   for (int r = 0; r < H::ROWS; r++) {
     const int from = threadIdx.x % LANES / OF * OF + r * SHARE;
-    const float t_of_row = (float)from_lane(of_row.t, from);
-    const float size = (float)from_lane(of_row.square, from);
+    const float t_of_row = from_lane(of_row.t, from), size = from_lane(of_row.square, from);
 #pragma unroll
     for (int j = 0; j < H::COLS; j++) {
       const float sized = scaled[r][j] * size;
-      y[j] = fmaf(scaled[r][j], t_of_row, y[j]);
-      squares[j] = fmaf(sized, sized, squares[j]);
+      c->few_y[j] = fmaf(scaled[r][j], t_of_row, c->few_y[j]);
+      c->few_squares[j] = fmaf(sized, sized, c->few_squares[j]);
     }
   }
-#pragma unroll
-  for (int j = 0; j < H::COLS; j++) c->y[j] += y[j], c->squares[j] += squares[j];
+  c->count_step();
 }
 
 /* Adds the columns' numbers of all groups of the block, in their order, and writes them; the groups
@@ -249,7 +286,7 @@ __device__ __forceinline__ void write_columns(Value (&of)[Held<Element>::COLS], 
   for (int distance = GROUP; distance < LANES; distance *= 2)
 #pragma unroll
     for (int j = 0; j < H::COLS; j++) of[j] = plus(of[j], of_lane(of[j], distance));
-  for (int g = 0; g < (int)blockDim.x; g += OF) {
+  for (int g = 0; g < THREADS; g += OF) {
     __syncthreads();
     if ((int)threadIdx.x < g || (int)threadIdx.x >= g + GROUP) continue;
 #pragma unroll
@@ -259,7 +296,7 @@ __device__ __forceinline__ void write_columns(Value (&of)[Held<Element>::COLS], 
     }
   }
   __syncthreads();
-  for (int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
+  for (int64_t j = threadIdx.x; j < cols; j += THREADS) {
     const int run = (int)(j / H::LENGTH), place = run / GROUP * H::LENGTH + (int)(j % H::LENGTH);
     to[j] = all[place * GROUP + run % GROUP];
   }
@@ -286,18 +323,19 @@ __device__ __forceinline__ void copy_rows(const dm_view &x, int64_t first,
 }
 
 template <class Element, int GROUP, class Wide>
-__global__ void __launch_bounds__(Stage<Element, GROUP>::THREADS,
-                                  BLOCK_THREADS / Stage<Element, GROUP>::THREADS)
+__global__ void __launch_bounds__(THREADS, 1)
     probe_gram(dm_view x, const Wide *w, bool turns, Wide *sums, double *squares, bool samples,
                dm_columns_found *columns) {
   typedef Held<Element> H;
   extern __shared__ uint4 bytes[];
   Stage<Element, GROUP> *stages = reinterpret_cast<Stage<Element, GROUP> *>(bytes);
-  __shared__ Meeting<GROUP, H::ROWS, Wide> meeting;
-  const int groups = blockDim.x / GROUP, group = threadIdx.x / GROUP, at = threadIdx.x % GROUP;
+  constexpr bool SHORT = sizeof(Element) == 2;
+  typedef std::conditional_t<SHORT, RowOfT<float, float>, RowOfT<Wide, double>> Sum;
+  __shared__ Meeting<GROUP, H::ROWS, Sum> meeting;
+  const int groups = THREADS / GROUP, group = threadIdx.x / GROUP, at = threadIdx.x % GROUP;
   const int64_t step = (int64_t)gridDim.x * groups * H::ROWS;
   const int64_t begin = ((int64_t)blockIdx.x * groups + group) * H::ROWS;
-  std::conditional_t<sizeof(Element) == 2, ScaledColumns<Element>, Columns<Element, Wide>> c = {};
+  std::conditional_t<SHORT, ScaledColumns<Element>, Columns<Element, Wide>> c = {};
   FoundInT found = {0.0, false};
   Mask mask[H::RUNS];
   int count[H::RUNS];
@@ -327,8 +365,7 @@ __global__ void __launch_bounds__(Stage<Element, GROUP>::THREADS,
     i = i + 1 < STAGES ? i + 1 : 0;
   }
   wait_for_copies<0>(); /* of rows beyond X: their memory serves for columns now */
-  if (found.strained) columns->strained = 1;
-  if (samples && found.spread > 0.0) atomicAdd(&columns->spread, found.spread);
+  tell(found, samples, columns);
   c.finish();
   write_columns<Element, GROUP>(c.y, bytes, x.cols, sums + blockIdx.x * x.cols);
   write_columns<Element, GROUP>(c.squares, bytes, x.cols, squares + blockIdx.x * x.cols);
@@ -352,11 +389,9 @@ template <class Element, class Function> auto with_group(dm_view x, Function fun
 
 template <class Element> int64_t blocks_of(dm_view x, int processors) {
   return with_group<Element>(x, [&](auto group) {
-    const int threads = Stage<Element, group()>::THREADS;
-    const int64_t at_once = threads / group() * Held<Element>::ROWS;
-    const int64_t most = (int64_t)processors * (BLOCK_THREADS / threads);
+    const int64_t at_once = THREADS / group() * Held<Element>::ROWS;
     const int64_t blocks = (x.rows + at_once - 1) / at_once;
-    return blocks < most ? blocks : most;
+    return blocks < processors ? blocks : processors;
   });
 }
 
@@ -397,7 +432,7 @@ cudaError_t dm_kernels_probe_gram(const dm_judge_work *work, dm_view x) {
     typedef decltype(element) Element;
     typedef typename WideOf<Element>::Type Wide;
     return with_group<Element>(x, [&](auto group) {
-      constexpr int THREADS = Stage<Element, group()>::THREADS, bytes = BYTES<Element, group()>;
+      constexpr int bytes = BYTES<Element, group()>;
       const auto kernel = probe_gram<Element, group(), Wide>;
       const cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);

@@ -89,12 +89,14 @@ static dm_status post_half(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t
  */
 
 enum {
-  LANE_BYTES = 64 << 20, /* of all lanes together */
-  MOST_LANES = 64,
-  CUDA_WAVES = 4,     /* tiles for each multiprocessor, ... */
-  WAVES_OF_SMALL = 8, /* ... of elements of up to 32 bits */
-  LEAST_PIECE = 512,  /* of k */
-  PADDED = 8,         /* columns */
+  LANE_BYTES = 64 << 20, /* of all lanes together, or ... */
+  LANES_OF_X = 2,        /* ... so large a part of X, but ... */
+  MOST_LANE_BYTES = 256 << 20,
+  MOST_LANES = 32,
+  CUDA_WAVES = 8,      /* tiles for each multiprocessor, ... */
+  WAVES_OF_SMALL = 16, /* ... of elements of up to 32 bits */
+  LEAST_PIECE = 512,   /* of k */
+  PADDED = 8,          /* columns */
   PADDED_BYTES = 1 << 30
 };
 
@@ -117,15 +119,27 @@ static bool is_small(dm_dtype dtype) {
   return dm_dtype_size(dtype) <= 4;
 }
 
-/* Of a C with few strips they are low, for the sake of its half; of a large one high enough to fill
- * the GPU with few lanes. From a sweep on an H200. */
+/* Strips are low, for the sake of C's half; of 16-bit elements as high as cuBLAS's kernels for
+ * these want them. From sweeps on an H200. */
 static int64_t cuda_strip_of(const dm_whole_product *p) {
-  const int64_t n = p->c.rows;
-  const bool of_short = dm_dtype_size(p->a.dtype) < 4;
+  const int64_t n = p->c.rows, size = dm_dtype_size(p->a.dtype);
+  const bool of_short = size < 4;
   if (n * n < (of_short ? LEAST_HALF_OF_SHORT : LEAST_HALF) / p->a.cols) return n;
-  if (!is_small(p->a.dtype) || (n > 512 && n <= 1024)) return CUDA_SIDE / 2;
-  if (n <= 512) return of_short ? CUDA_SIDE / 2 : CUDA_SIDE / 4;
-  return !of_short || n <= 2048 ? CUDA_SIDE : 2 * CUDA_SIDE;
+  if (of_short) return n <= 1024 ? CUDA_SIDE / 2 : CUDA_SIDE;
+  return size <= 4 || (n > 512 && n <= 1024) ? CUDA_SIDE / 4 : CUDA_SIDE / 2;
+}
+
+/* Bytes for lanes: X is much larger if they are many. */
+static int64_t lane_bytes(const dm_whole_product *p) {
+  const int64_t of_x = p->a.rows * p->a.cols / LANES_OF_X * dm_dtype_size(p->a.dtype);
+  return dm_max(LANE_BYTES, dm_min(of_x, MOST_LANE_BYTES));
+}
+
+/* Powers of two fill the GPU evenly: 24 lanes take as long as 16. */
+static int64_t whole_power(int64_t lanes) {
+  int64_t power = 1;
+  while (2 * power <= lanes) power *= 2;
+  return power;
 }
 
 /* Tiles of cuBLAS's kernels in one lane. */
@@ -146,10 +160,11 @@ static bool divide_depth(dm_cuda *gpu, const dm_whole_product *p, deep_product *
   if (n > DM_DEEP_COLUMNS || dm_dtype_is_integer(p->a.dtype)) return false;
   if (longest > 0 ? k <= longest : strip >= n || !dm_whole_is_deep(n, k) || k < 2 * LEAST_PIECE)
     return false;
-  const int64_t fit = LANE_BYTES / (n * row * dm_dtype_size(sum));
+  const int64_t fit = lane_bytes(p) / (n * row * dm_dtype_size(sum));
   const int64_t waves = is_small(p->a.dtype) ? WAVES_OF_SMALL : CUDA_WAVES;
   const int64_t filled = dm_ceil_div(waves * gpu->processors, cuda_tiles_of(n, strip));
-  const int64_t lanes = dm_min(dm_min(fit, dm_min(MOST_LANES, filled)), k / LEAST_PIECE);
+  const int64_t lanes =
+      whole_power(dm_min(dm_min(fit, dm_min(MOST_LANES, filled)), k / LEAST_PIECE));
   if (lanes < (longest > 0 ? 1 : 2)) return false;
   const int64_t rounds = longest > 0 ? dm_ceil_div(k, lanes * longest) : 1;
   *d = (deep_product){.gpu = gpu,

@@ -36,9 +36,9 @@ const dm_compute dm_computes[DM_COMPUTES] = {
     {"tf32", "tf32", FLOATING, FLOATING, .work = DM_F32, .operand = DM_TF32, .products = 1,
      .accumulator = DM_F32, .accumulators = 1, .sum = DM_F32, TENSOR_CORES, .shortening = 0x1p-10},
     /* numbers of one sign become too small in proportion to k (H200, k = 16384: f16 by 9.5e-5) */
-    {"f16", "f32", 1 << DM_F16, FLOATING, ONE_PRODUCT(DM_F16, DM_F32), TENSOR_CORES, .piece = 1792},
+    {"f16", "f32", 1 << DM_F16, FLOATING, ONE_PRODUCT(DM_F16, DM_F32), TENSOR_CORES, .piece = 1536},
     {"bf16", "f32", 1 << DM_BF16, FLOATING, ONE_PRODUCT(DM_BF16, DM_F32), TENSOR_CORES,
-     .piece = 3584},
+     .piece = 3072},
     {"i8", "", 1 << DM_I8, 1 << DM_I32, ONE_PRODUCT(DM_I8, DM_I32)},
     {"f64:int8:15", "f64:int8", FLOATING, FLOATING, RESIDUES(DM_F64, 15), .roundoff = 0x1p-53},
     {"f32:int8:8", "f32:int8", FLOATING, FLOATING, RESIDUES(DM_F32, 8), .roundoff = 0x1p-24},

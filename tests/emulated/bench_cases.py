@@ -94,7 +94,7 @@ def main():
               (fastest, 2, "--size 400 --type c128 --from device")]
     cases += [(few_moduli, 1, "--size 300 --from device"), (few_moduli, 2, "--m 300 --n 200 --k 700 --type c128")]
     cases += [(in_pieces, ranks, f"--m 70 --n 90 --k 9000 --from {place} --type {type} {more}", longest)
-              for ranks, place, type, more, longest in ((1, "device", "bf16", "--accumulate f32", 3584), (2, "host", "f16", "--accumulate f32", 1792),
+              for ranks, place, type, more, longest in ((1, "device", "bf16", "--accumulate f32", 3072), (2, "host", "f16", "--accumulate f32", 1536),
                                                         (1, "host", "f16", "", 0), (3, "device", "bf16", "--accumulate fast", 0))]
     cases += [(refused, f"{words} {more}") for words, more in
               ((TILES[0][1], "--against-library"), (TILES[0][1], "--type f32 --type-c f16"),

@@ -230,7 +230,7 @@ def main():
     floats = [t for t in TYPES if t[0] != "i8"]
     cases = [(one_type, *t, False) for t in TYPES] + [(by_provenance, *t) for t in TYPES[:7]]
     cases += [(alike, "f64", "f64"), (prepared, "f64", "f64"), (forged, "f32", "f32"), (forged, "f64", "f64")]
-    cases += [(sums, "f16", 1792), (sums, "bf16", 3584)]
+    cases += [(sums, "f16", 1536), (sums, "bf16", 3072)]
     cases += [(left_out, *t) for t in (floats if chosen.long else floats[:6])]
     if chosen.long:
         cases += [(one_type, *t, True) for t in TYPES]

@@ -89,7 +89,7 @@ TEST(plans_with_leads_multiply) {
 TEST(panels_have_right_sums) {
   static const char *const machines[] = {"gpu=h200 links=device", "gpu=h200 links=host"};
   for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
-    for (int64_t piece = 0; piece <= 3584; piece += 1792) {
+    for (int64_t piece = 0; piece <= 3072; piece += 1536) {
       dm_problem problem = problem_of(4096, 4096, 1 << 20, DM_BF16);
       problem.compute.piece = piece;
       const dm_machine machine = machine_of(machines[i]);
