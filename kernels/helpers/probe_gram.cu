@@ -122,7 +122,12 @@ sum_of_group(Wide (&t)[ROWS], Size (&square)[ROWS],
     if (lane % SHARE == 0) of_warps[warp][row] = mine;
     synchronize_group<GROUP>();
     mine = {};
-    for (int w = lane % SHARE; w < GROUP / LANES; w += SHARE) mine = added(mine, of_warps[w][row]);
+#pragma unroll
+    for (int first = 0; first < GROUP / LANES; first += SHARE) { /* lanes do not part */
+      const int w = first + lane % SHARE;
+      const RowOfT<Wide, Size> more = of_warps[w < GROUP / LANES ? w : 0][row];
+      mine = added(mine, w < GROUP / LANES ? more : RowOfT<Wide, Size>());
+    }
 #pragma unroll
     for (int distance = SHARE / 2; distance > 0; distance /= 2)
       mine = added(mine, {of_lane(mine.t, distance), of_lane(mine.square, distance)});
@@ -170,7 +175,7 @@ struct FoundInT {
 /* The same of scaled columns, beside which sizes that vanish do not matter. */
 __device__ __forceinline__ float size_of_t(float square, bool, bool *strained) {
   *strained = !isfinite(square);
-  return sqrtf(square);
+  return square > 0.0f ? square * rsqrtf(square) : 0.0f; /* for bounds: to a few roundoffs */
 }
 
 /* The number of t, and its size, of the row whose sum this lane has; 0 if there are not so many
@@ -180,12 +185,14 @@ __device__ __forceinline__ RowOfT<Wide, Size> take_t(const RowOfT<Wide, Size> &m
                                                      bool turns, FoundInT *found) {
   constexpr int SHARE = SHARES<GROUP, ROWS>, OF = GROUP < LANES ? GROUP : LANES;
   const int lane = threadIdx.x % LANES;
-  if (lane % OF / SHARE >= left) return {};
+  const bool exists = lane % OF / SHARE < left;
+  const bool counts = exists && lane % SHARE == 0 && threadIdx.x % GROUP < LANES;
   bool strained;
   const Size size = size_of_t(mine.square, is_zero(mine.t), &strained);
-  if (lane % SHARE == 0 && threadIdx.x % GROUP < LANES) found->spread += mine.square;
-  found->strained |= strained;
-  return {turns ? conjugate(mine.t) : mine.t, size};
+  found->spread += counts ? mine.square : Size();
+  found->strained |= exists && strained;
+  return exists ? RowOfT<Wide, Size>{turns ? conjugate(mine.t) : mine.t, size}
+                : RowOfT<Wide, Size>();
 }
 
 /* Adds what the lanes of a warp found to COLUMNS; SAMPLES: weights follow from a sample. */
@@ -357,12 +364,13 @@ __global__ void __launch_bounds__(THREADS, 1)
   for (int stage = 0; stage < STAGES - 1; stage++)
     copy_rows<Element, GROUP>(x, begin + stage * step, count, &stages[stage]);
   int turn = 0;
-  for (int64_t first = begin, i = 0; first - group * H::ROWS < x.rows; first += step, turn ^= 1) {
-    copy_rows<Element, GROUP>(x, first + (STAGES - 1) * step, count,
-                              &stages[(i + STAGES - 1) % STAGES]);
+  int now = 0, free = STAGES - 1;
+  for (int64_t first = begin; first - group * H::ROWS < x.rows; first += step, turn ^= 1) {
+    copy_rows<Element, GROUP>(x, first + (STAGES - 1) * step, count, &stages[free]);
     wait_for_copies<STAGES - 1>();
-    add_rows<Element, GROUP>(stages[i], mask, x.rows - first, turns, turn, meeting, &c, &found);
-    i = i + 1 < STAGES ? i + 1 : 0;
+    add_rows<Element, GROUP>(stages[now], mask, x.rows - first, turns, turn, meeting, &c, &found);
+    free = now;
+    now = now + 1 < STAGES ? now + 1 : 0;
   }
   wait_for_copies<0>(); /* of rows beyond X: their memory serves for columns now */
   tell(found, samples, columns);

@@ -93,10 +93,9 @@ enum {
   LANES_OF_X = 2,        /* ... so large a part of X, but ... */
   MOST_LANE_BYTES = 256 << 20,
   MOST_LANES = 32,
-  CUDA_WAVES = 8,      /* tiles for each multiprocessor, ... */
-  WAVES_OF_SMALL = 16, /* ... of elements of up to 32 bits */
-  LEAST_PIECE = 512,   /* of k */
-  PADDED = 8,          /* columns */
+  CUDA_WAVES = 16,   /* tiles for each multiprocessor */
+  LEAST_PIECE = 512, /* of k */
+  PADDED = 8,        /* columns */
   PADDED_BYTES = 1 << 30
 };
 
@@ -114,10 +113,6 @@ typedef struct deep_product {
   dm_view sums;  /* of lane 0; the others follow */
   cublasHandle_t handles[2];
 } deep_product;
-
-static bool is_small(dm_dtype dtype) {
-  return dm_dtype_size(dtype) <= 4;
-}
 
 /* Strips are low, for the sake of C's half; of 16-bit elements as high as cuBLAS's kernels for
  * these want them. From sweeps on an H200. */
@@ -161,8 +156,7 @@ static bool divide_depth(dm_cuda *gpu, const dm_whole_product *p, deep_product *
   if (longest > 0 ? k <= longest : strip >= n || !dm_whole_is_deep(n, k) || k < 2 * LEAST_PIECE)
     return false;
   const int64_t fit = lane_bytes(p) / (n * row * dm_dtype_size(sum));
-  const int64_t waves = is_small(p->a.dtype) ? WAVES_OF_SMALL : CUDA_WAVES;
-  const int64_t filled = dm_ceil_div(waves * gpu->processors, cuda_tiles_of(n, strip));
+  const int64_t filled = dm_ceil_div(CUDA_WAVES * gpu->processors, cuda_tiles_of(n, strip));
   const int64_t lanes =
       whole_power(dm_min(dm_min(fit, dm_min(MOST_LANES, filled)), k / LEAST_PIECE));
   if (lanes < (longest > 0 ? 1 : 2)) return false;
