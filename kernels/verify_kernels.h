@@ -84,10 +84,11 @@ cudaError_t dm_kernels_judge(const dm_judge_work *work);  /* sets judged */
 int64_t dm_kernels_judge_parts(int64_t count);
 
 /* Of a product X^T X (or X^H X) both B w and A t in one pass over X, in place of two probes and
- * take_t: sets a.sums and a.squares.  The number of parts of these is 0 if X is not suitable: rows
- * of real or complex numbers, contiguous and 16-byte aligned, and not too long.
- * (helpers/probe_gram.cu) */
-cudaError_t dm_kernels_probe_gram(const dm_judge_work *work, dm_view x);
+ * take_t: sets a.sums and a.squares, and unless SUMS is NULL adds those of all parts to SUMS and
+ * SQUARES.  The number of parts is 0 if X is not suitable: rows of real or complex numbers,
+ * contiguous and 16-byte aligned, and not too long.  (helpers/probe_gram.cu) */
+cudaError_t dm_kernels_probe_gram(const dm_judge_work *work, dm_view x, double *sums,
+                                  double *squares);
 int64_t dm_kernels_probe_gram_parts(dm_view x, int processors);
 
 /* The same of small matrices at once, after they are multiplied, without an old C: sets judged.  Of

@@ -10,6 +10,7 @@
  * only what it has copied itself: threads meet once for t, and never for elements. */
 #include <type_traits>
 
+#include "kernels/helpers/fold.cuh"
 #include "kernels/helpers/judge.cuh"
 #include "kernels/helpers/probe.cuh"
 #include "kernels/ladder/async_copy.cuh"
@@ -435,21 +436,30 @@ int64_t dm_kernels_probe_gram_parts(dm_view x, int processors) {
   return parts;
 }
 
-cudaError_t dm_kernels_probe_gram(const dm_judge_work *work, dm_view x) {
-  return with_number(x.dtype, [&](auto element) {
+cudaError_t dm_kernels_probe_gram(const dm_judge_work *work, dm_view x, double *sums,
+                                  double *squares) {
+  const dm_part_sums &of = work->a;
+  double *of_parts = static_cast<double *>(const_cast<void *>(of.sums));
+  double *squares_of_parts = const_cast<double *>(of.squares);
+  cudaError_t error = with_number(x.dtype, [&](auto element) {
     typedef decltype(element) Element;
     typedef typename WideOf<Element>::Type Wide;
     return with_group<Element>(x, [&](auto group) {
       constexpr int bytes = BYTES<Element, group()>;
       const auto kernel = probe_gram<Element, group(), Wide>;
-      const cudaError_t error =
+      const cudaError_t refused =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      if (error != cudaSuccess) return error;
-      kernel<<<(unsigned)work->a.parts, THREADS, bytes, work->stream>>>(
+      if (refused != cudaSuccess) return refused;
+      kernel<<<(unsigned)of.parts, THREADS, bytes, work->stream>>>(
           x, reinterpret_cast<const Wide *>(work->w), work->turns_t,
-          static_cast<Wide *>(const_cast<void *>(work->a.sums)),
-          const_cast<double *>(work->a.squares), work->step > 1, work->columns);
+          reinterpret_cast<Wide *>(of_parts), squares_of_parts, work->step > 1, work->columns);
       return cudaGetLastError();
     });
   });
+  if (!sums) return error;
+  if (error == cudaSuccess)
+    error = launch_fold(sums, of_parts, work->width * x.cols, of.parts, work->stream);
+  if (error == cudaSuccess)
+    error = launch_fold(squares, squares_of_parts, x.cols, of.parts, work->stream);
+  return error;
 }

@@ -89,7 +89,7 @@ static void place_all(cuda_checking *c, cuda_layout *l) {
   if (k->factors.reads_c) place_sums(c, l, w->c, &k->old);
   if (!c->ranks) return;
   c->col_squares = cuda_place(l, 8 * k->cols);
-  c->t = cuda_place(l, 8 * (k->width + 1) * k->depth);
+  if (c->gram == 0) c->t = cuda_place(l, 8 * (k->width + 1) * k->depth);
   c->part = cuda_place(l, 8 * k->width * dm_max(w->b.cols, w->a.cols));
   c->part_sizes = cuda_place(l, 8 * dm_max(w->b.cols, w->a.cols));
   if (c->ranks->part) c->y = cuda_place(l, 8 * (k->width + 1) * c->ranks->rows);
@@ -152,7 +152,7 @@ static dm_status cuda_add_both(cuda_checking *c) {
   const dm_whole_product *w = c->whole;
   DM_TRY(cuda_weigh(c));
   if (c->gram > 0) {
-    DM_CUDA(c->gpu, dm_kernels_probe_gram(k, w->b));
+    DM_CUDA(c->gpu, dm_kernels_probe_gram(k, w->b, NULL, NULL));
     return DM_OK;
   }
   DM_TRY(cuda_probe(c, w->b, k->w, k->sizes_w, &k->b, false));
@@ -260,25 +260,48 @@ static dm_status probe_a(const cuda_checking *c) {
                     c->ranks->rows, c->y);
 }
 
-/* The squares of op(B)'s columns and B w are sums of all ranks' parts. */
-static dm_status add_part_of_b(cuda_checking *c) {
+/* The squares of op(B)'s columns, a sum of all ranks' parts. */
+static dm_status add_squares(cuda_checking *c) {
   dm_judge_work *k = &c->work;
-  const int64_t numbers = k->width * k->depth;
   const dm_status scanned = k->exact ? DM_OK : scan_part(c);
   c->most = c->ranks->begin(c->ranks->context, c->early) ? c->few : 0;
   if (!k->exact) DM_TRY(sum_vector(c, scanned, c->col_squares, k->cols));
   k->columns_of_b = (dm_part_sums){.parts = 1, .squares = c->col_squares};
+  return DM_OK;
+}
+
+/* B w is, too. */
+static dm_status add_part_of_b(cuda_checking *c) {
+  dm_judge_work *k = &c->work;
+  const int64_t numbers = k->width * k->depth;
   DM_TRY(sum_vector(c, probe_b(c), c->t, k->exact ? numbers : numbers + k->depth));
   k->b = (dm_part_sums){.parts = 1, .sums = c->t, .squares = c->t + numbers};
   return DM_OK;
 }
 
-/* The same of A t, of which this rank compares the rows that it has of C. */
+/* This rank's part of X^T (X w), to which B w of other ranks adds nothing. */
+static dm_status probe_part_of_gram(const cuda_checking *c) {
+  const dm_judge_work *k = &c->work;
+  const int64_t rows = c->ranks->rows, numbers = k->width * rows;
+  DM_CUDA(c->gpu, dm_kernels_weigh(k));
+  DM_CUDA(c->gpu, cudaMemsetAsync(c->y, 0, (size_t)(8 * (numbers + rows)), k->stream));
+  DM_CUDA(c->gpu, dm_kernels_probe_gram(k, c->whole->b, c->y, c->y + numbers));
+  return DM_OK;
+}
+
+/* The others may sum up their parts of B w meanwhile. */
+static dm_status agree_on_b(const cuda_checking *c, dm_status mine) {
+  return c->ranks->sum(c->ranks->context, mine, NULL, 0, false);
+}
+
+/* The same of A t, of which this rank compares the rows that it has of C; in Y already if B w is
+ * not needed. */
 static dm_status add_part_of_a(cuda_checking *c) {
   dm_judge_work *k = &c->work;
   const dm_verified_ranks *ranks = c->ranks;
   const int64_t numbers = k->width * ranks->rows;
-  DM_TRY(sum_vector(c, probe_a(c), c->y, k->exact ? numbers : numbers + ranks->rows));
+  DM_TRY(sum_vector(c, c->gram > 0 ? DM_OK : probe_a(c), c->y,
+                    k->exact ? numbers : numbers + ranks->rows));
   k->a = (dm_part_sums){
       .parts = 1, .sums = c->y + ranks->first * k->width, .squares = c->y + numbers + ranks->first};
   return DM_OK;
@@ -291,7 +314,8 @@ static dm_status cuda_add_operands(cuda_checking *c) {
   if (!c->ranks) {
     DM_TRY(cuda_add_both(c));
   } else {
-    DM_TRY(add_part_of_b(c));
+    DM_TRY(add_squares(c));
+    DM_TRY(c->gram > 0 ? agree_on_b(c, probe_part_of_gram(c)) : add_part_of_b(c));
     DM_TRY(c->ranks->part ? add_part_of_a(c) : cuda_add_a(c));
   }
   return k->factors.reads_c ? cuda_probe(c, c->whole->c, k->w, k->sizes_w, &k->old, false) : DM_OK;
@@ -402,13 +426,17 @@ static void cuda_choose_order(cuda_checking *c) {
   c->most = c->ranks ? 4 * processors : c->few;
 }
 
-/* Of X^T X in one piece, whose rows suit; else 0. Conjugates are of one operand. */
+/* Of X^T X, or this rank's rows of X, that suit; else 0. */
 static int64_t parts_of_gram(const cuda_checking *c) {
+  const dm_verified_ranks *ranks = c->ranks;
   const dm_view a = dm_view_transpose(c->whole->a), b = c->whole->b;
   const bool same = a.base == b.base && a.dtype == b.dtype && a.rows == b.rows &&
                     a.cols == b.cols && a.row_stride == b.row_stride &&
                     a.col_stride == b.col_stride;
-  if (!same || c->ranks || c->whole->entries > 1 || c->work.exact) return 0;
+  const bool has_all_columns = !ranks || (ranks->part && ranks->parts_of_k > 0 && ranks->col == 0 &&
+                                          ranks->row_of_a == 0 && ranks->rows == b.cols);
+  if (!same || !has_all_columns || b.cols != c->work.cols || c->whole->entries > 1 || c->work.exact)
+    return 0;
   return dm_kernels_probe_gram_parts(b, c->gpu->processors);
 }
 

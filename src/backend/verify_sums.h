@@ -83,7 +83,8 @@ struct dm_verified_ranks {
   bool part;
   int64_t row_of_a, col_of_a; /* where that part starts */
   int parts_of_k; /* so many ranks have parts of k: that of op(A) meets only this rank's elements of
-                     op(B) w, and SUM need not add others to them; 0: it needs all */
+                     op(B) w, and SUM need not add others to them, nor be given them; 0: it needs
+                     all */
   /* Collective: sums COUNT numbers of f64, or integers, over the ranks, unless one comes with an
    * error, MINE. VALUES have room for one more; NULL with an error. First called for the squares of
    * all columns of op(B), unless they are integers, then for op(B) w and its sizes, then for those
