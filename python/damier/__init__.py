@@ -21,7 +21,7 @@ from ._limits import few_blas_threads as _few_blas_threads
 from ._lines import of_lines as _of_lines
 
 with _few_blas_threads():
-    from ._context import Context, Path
+    from ._context import Context
     from ._agreement import agree as _agree, check_comm as _check_comm
     from ._compiler import uncompiled as _uncompiled
     from ._components import PCA, Components, scores_of as _scores_of
@@ -32,6 +32,7 @@ with _few_blas_threads():
     from ._lazy import Product, product_of as _product_of, save
     from ._library import library as _loaded, version_text as _version_text
     from ._matrices import BlockCyclic, Matrix, OnOne, Replicated, Rows
+    from ._operands import Path
     from ._progress import Progress
     from ._record import Record
     from ._reduced import Sparse, Top, reduces as _reduces
