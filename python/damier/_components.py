@@ -104,7 +104,8 @@ class PCA:
         asked = self.n_components
         fraction = asked if isinstance(asked, (float, np.floating)) and 0 < asked < 1 else None
         every = asked is None or fraction is not None
-        count, found = most if every else asked, None
+        count = most if every else asked
+        found: Any = None
         while found is None:
             try:
                 found = pca(x, count, **self._options)
