@@ -1,4 +1,4 @@
-"""Tables of the kernels, of records of damier bench kernels: scripts/bench/products.py kernels."""
+"""Tables of the kernels, of records of damier bench kernels: scripts/bench/again.py docs/results/kernels.jsonl, ladder.jsonl."""
 import pathlib
 
 from tables import Lines, Table, commit_of, grouped, origin, spread, table

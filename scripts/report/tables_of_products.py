@@ -1,4 +1,4 @@
-"""Tables of products beside other libraries, of ranks and links, and of simulated machines: scripts/bench/products.py, damier bench."""
+"""Tables of products beside other libraries, of ranks and links, and of simulated machines: scripts/bench/again.py, damier bench."""
 import math
 import pathlib
 import sys
