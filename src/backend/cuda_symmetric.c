@@ -92,7 +92,7 @@ enum {
   LANE_BYTES = 64 << 20, /* of all lanes together, or ... */
   LANES_OF_X = 2,        /* ... so large a part of X, but ... */
   MOST_LANE_BYTES = 256 << 20,
-  MOST_LANES = 32,
+  MOST_LANES = 64,
   CUDA_WAVES = 16,   /* tiles for each multiprocessor */
   LEAST_PIECE = 512, /* of k */
   PADDED = 8,        /* columns */
