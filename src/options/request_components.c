@@ -160,6 +160,7 @@ dm_status dm_request_verify_components(dm_settings *s, const dm_log *log,
   DM_TRY(components_group_find(s, &at, list));
   const char *of = dm_attributes_find(list, "components_of"),
              *centering = dm_attributes_find(list, "centering_a");
+  DM_TRY(take_stored(list, "type", "type", s));
   DM_TRY(take_stored(list, "missing", "missing", s));
   DM_TRY(take_stored(list, "weights", "weights", s));
   DM_TRY(take_stored(list, "weights_are", "weights-are", s));

@@ -62,7 +62,8 @@ static dm_status components_check_count(const dm_components_state *c) {
 static dm_status components_choose_type(dm_components_state *c) {
   const dm_multiply *m = c->multiply;
   const dm_dtype stated = m->equation.type, type = dm_dataset_type(&m->a);
-  c->work = dm_dtype_is_integer(type) || !dm_dtype_holds(DM_F32, type) ? DM_F64 : DM_F32;
+  c->work =
+      c->beyond || dm_dtype_is_integer(type) || !dm_dtype_holds(DM_F32, type) ? DM_F64 : DM_F32;
   if (stated == DM_DTYPE_NONE) return DM_OK;
   if (stated != DM_F32 && stated != DM_F64)
     return dm_hint(dm_fail(DM_E_USAGE, "components are not computed in %s", dm_dtype_name(stated)),
@@ -191,6 +192,19 @@ dm_status dm_components_begin(dm_components_state *c, dm_multiply *own) {
 
 /* ---- centering ---- */
 
+/* Collective: products in f32 lose what is below its range, or overflow, where the mean of squares
+ * of X, which rank 0 knows, is too small or too large; unless the user wants them, f64 has them. */
+static dm_status components_check_range(dm_components_state *c, double mean) {
+  static const double least = 1e-24, most = 1e26;
+  if (c->work != DM_F32 || c->multiply->equation.type != DM_DTYPE_NONE) return DM_OK;
+  DM_TRY(dm_comm_broadcast(c->run->world, &mean, sizeof mean, 0));
+  if (mean >= least && mean <= most) return DM_OK;
+  c->beyond = true;
+  dm_status status = dm_fail(DM_E_INPUT, "the squares of X are beyond the range of f32");
+  status->agreed = true;
+  return status;
+}
+
 /* Weights are multiplied with a power of two before their roots are taken. */
 static dm_status components_find_scale(dm_components_state *c, const double *roots) {
   DM_FREED double *list = NULL;
@@ -229,7 +243,9 @@ dm_status dm_components_center(dm_components_state *c, dm_centered *made) {
   c->divisor = divides ? 1.0 / m->equation.alpha[0] : 0.0;
   m->equation.alpha[0] = 1.0;
   m->equation.divided = DM_NO_DIVISION;
-  return DM_OK;
+  return c->squares > 0.0
+             ? components_check_range(c, c->squares / ((double)c->tall * (double)c->small))
+             : DM_OK;
 }
 
 /* ---- the search ---- */
@@ -241,11 +257,16 @@ static void components_start_clock(dm_components_state *c) {
   dm_progress_start(&c->progress, c->run, "multiplying", c->all, 0.0, c->run->ranks);
 }
 
+static double components_trace(int64_t rows, const double *g) {
+  double trace = 0.0;
+  for (int64_t i = 0; g && i < rows; i++) trace += g[i * rows + i];
+  return trace;
+}
+
 /* The largest eigenvectors of G, in P. */
 static dm_status components_solve_gram(dm_components_state *c) {
   DM_FREED double *values = NULL;
-  double trace = 0.0;
-  for (int64_t i = 0; i < c->small; i++) trace += c->g[i * c->small + i];
+  const double trace = components_trace(c->small, c->g);
   if (!isfinite(trace)) return dm_basis_not_finite(c);
   c->squares = trace;
   DM_TRY(dm_buffer_table(c->small, &values));
@@ -259,6 +280,8 @@ static dm_status components_begin_with_gram(dm_components_state *c) {
   DM_TRY(dm_components_open_gram(c));
   DM_TRY(dm_components_gram(c));
   c->gram_s = dm_now() - started;
+  DM_TRY(components_check_range(c, components_trace(c->small, c->g) /
+                                       ((double)c->tall * (double)c->small)));
   dm_run_phase(c->run, "eigenvectors", DM_SYNC_PATIENCE);
   return dm_comm_agree(c->run->world, c->run->rank == 0 ? components_solve_gram(c) : DM_OK);
 }
@@ -299,6 +322,9 @@ static dm_status components_search(dm_components_state *c) {
     DM_TRY(dm_components_record(c, false));
     DM_TRY(dm_components_pass(c, c->count));
     c->passes_s += dm_now() - started;
+    if (c->passes == 1 && c->method == DM_METHOD_PASSES)
+      DM_TRY(components_check_range(c, components_trace(c->count, c->pairs) /
+                                           ((double)c->tall * (double)c->count)));
     dm_run_phase(c->run, "eigenvectors", DM_SYNC_PATIENCE);
     DM_TRY(dm_comm_agree(c->run->world, c->run->rank == 0
                                             ? components_judge(c, c->count, &c->proving, &next)
@@ -407,6 +433,11 @@ static dm_status components_on(dm_components_state *c, dm_components_result *res
 dm_status dm_components_run(dm_run *run, const dm_components *job, dm_components_result *result,
                             dm_record *record) {
   dm_components_state c = {.run = run, .job = job, .started = dm_now()};
+  dm_status status = components_on(&c, result, record);
+  if (!c.beyond) return status;
+  dm_log_line(&run->log, DM_LOG_NOTE, "%s: multiplied in f64", status->message);
+  dm_status_free(status);
+  c = (dm_components_state){.run = run, .job = job, .started = c.started, .beyond = true};
   return components_on(&c, result, record);
 }
 

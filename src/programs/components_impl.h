@@ -28,6 +28,7 @@ typedef struct dm_components_state {
   const dm_components *job;
   dm_multiply *multiply; /* X as its A, centered */
   dm_dtype work;         /* of the products */
+  bool beyond;           /* squares of X are beyond f32 */
   dm_op op;              /* op(X) has the short side along its columns */
   int64_t tall, small;   /* rows and columns of op(X) */
   bool proves;           /* vectors of the variables are given: these are the short side */

@@ -65,8 +65,9 @@ static dm_status result_check_rank(const dm_components_state *c) {
   while (rank < k && result_sigma(c, rank) > 4.0 * roundoff * norm) rank++;
   if (rank == k) return DM_OK;
   if (rank == 0)
-    return dm_fail(DM_E_INPUT, "X has no components: all of its elements are %s",
-                   c->divisor > 0.0 ? "those of the means" : "0");
+    return dm_fail(DM_E_INPUT, "X has no components: all of its elements are %s, or %s",
+                   c->divisor > 0.0 ? "those of the means" : "0",
+                   "too small for their squares in f64");
   return dm_hint(dm_fail(DM_E_INPUT,
                          "X has %lld components; the others of %lld are rounding errors "
                          "of %s",

@@ -175,6 +175,21 @@ def dominant(folder, damier):
             expect(largest < 1e-5, f"{what}: residuals are {largest:.1e}")
 
 
+def scaled(folder, damier):
+    """Elements of f32 whose squares it does not hold."""
+    x = matrix(np.random.default_rng(13), 300, 40, "f8") - 2
+    for factor in (1e-30, 1e19):
+        write(folder, x=(x * factor).astype("f4"))
+        for verb, method, ranks in (("pca", "gram", 1), ("pca", "passes", 2), ("svd", "gram", 2), ("svd", "passes", 1)):
+            run(damier, ranks, verb, folder / "x.h5", "--rank", K, "--method", method, "--passes", 60, "-o", folder / "p.h5", "--force", "-q")
+            want, (got, _) = wanted(np.float32(x * factor) / factor, verb)[0], read(folder, verb)
+            compare({"singular_values": got["singular_values"] / factor, "components": got["components"]},
+                    {name: want[name] for name in ("singular_values", "components")}, 1e-5, f"{verb} {method} of {factor}")
+            run(damier, ranks, "verify", folder / "x.h5", folder / "p.h5", "-q")
+            (folder / "p.h5").unlink()
+    run(damier, 1, "svd", folder / "x.h5", "--rank", K, "--type", "f32", "-o", folder / "p.h5", "-q", expect=3)
+
+
 def limited(folder, damier):
     """Within --memory: the largest process of a run holds no more, X is several times as large; plan says how long it takes."""
     x = matrix(np.random.default_rng(6), 60000, 120, "f8")  # 55 MiB
@@ -244,4 +259,4 @@ def refused(folder, damier):
 
 
 chosen = options()
-run_cases(chosen.damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(drawn, seed) for seed in range(how_many(chosen, 6, 24, 300))] + [(dominant,), (forged,), (gaps,), (hard,), (limited,), (picked,), (refused,)])
+run_cases(chosen.damier, [(decomposed, case, seed) for seed, case in enumerate(CASES)] + [(drawn, seed) for seed in range(how_many(chosen, 6, 24, 300))] + [(dominant,), (forged,), (gaps,), (hard,), (limited,), (picked,), (refused,), (scaled,)])
