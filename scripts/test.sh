@@ -185,7 +185,7 @@ if step "build of build/release" build release -DDAMIER_CUDA=$cuda -DDAMIER_SIMU
     run_tests release --label-exclude 'endurance|part' --exclude-regex '^(emulated\.(ranks|threads\.ops)|ranks\.quick\.[12])$'
   else
     cores=$(nproc)
-    note "about $((190 / (cores < 4 ? cores : 4) + 5)) s on $cores cores that are idle; --all takes 20 to 25 minutes on two"
+    note "about $((190 / (cores < 4 ? cores : 4) + 5)) s on $cores cores that are idle; --all takes 30 to 40 minutes on two"
     run_tests release --progress --label-exclude 'long|endurance' --tests-regex "$quick"
   fi
 fi

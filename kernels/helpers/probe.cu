@@ -35,6 +35,17 @@ __device__ __forceinline__ double add_square(int64_t m, int64_t x, double c) {
   return mad_square((double)m * (double)x, c);
 }
 
+/* LENGTH numbers at X, of which COUNT exist; FULL: all of them. */
+template <bool FULL, int LENGTH, class Wide>
+__device__ __forceinline__ void load_vector(Wide (&xs)[LENGTH], const Wide *x, int64_t count) {
+  if (FULL && sizeof xs % 16 == 0) { /* runs begin at multiples of their length */
+    memcpy(xs, __builtin_assume_aligned(x, 16), sizeof xs);
+  } else {
+#pragma unroll
+    for (int v = 0; v < LENGTH; v++) xs[v] = FULL || v < count ? x[v] : Wide();
+  }
+}
+
 template <class Wide> struct RowSums {
   Wide sum;
   double square, norm;

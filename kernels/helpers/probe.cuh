@@ -70,16 +70,4 @@ static __device__ __forceinline__ Run masked(const Run &run, const Mask &mask) {
   return result;
 }
 
-/* LENGTH numbers at X, of which COUNT exist; FULL: all of them. */
-template <bool FULL, int LENGTH, class Wide>
-static __device__ __forceinline__ void load_vector(Wide (&xs)[LENGTH], const Wide *x,
-                                                   int64_t count) {
-  if (FULL && sizeof xs % 16 == 0) { /* runs begin at multiples of their length */
-    memcpy(xs, __builtin_assume_aligned(x, 16), sizeof xs);
-  } else {
-#pragma unroll
-    for (int v = 0; v < LENGTH; v++) xs[v] = FULL || v < count ? x[v] : Wide();
-  }
-}
-
 #endif

@@ -93,8 +93,8 @@ template <class Element> struct ScaledColumns {
   }
 };
 
-/* Sums over the groups of more than a warp, by way of shared memory: double-buffered, so that
- * threads meet once. */
+/* Where the warps of a group of several add up their sums: in shared memory, with two buffers in
+ * turn, so that the group synchronizes once for each step. */
 template <int GROUP, int ROWS, class Sum> struct Meeting {
   Sum of[2][THREADS / GROUP][GROUP > LANES ? GROUP / LANES : 1][ROWS];
 };

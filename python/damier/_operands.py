@@ -118,17 +118,18 @@ class Operands(Handle):
         if name not in "by" or not (mine or others):
             yield
             return
-        try:
-            for key in others:
+
+        def exchange(stated: dict[str, Any], now: dict[str, Any]) -> None:
+            for key in stated:
                 self._set(key, None)
-            for key, value in mine.items():
+            for key, value in now.items():
                 self._set(key, text_of(key, value))
+
+        try:
+            exchange(others, mine)
             yield
         finally:
-            for key in mine:
-                self._set(key, None)
-            for key, value in others.items():
-                self._set(key, text_of(key, value))
+            exchange(mine, others)
 
     def _rule(self, name: str) -> dict[str, bool]:
         """The option by which the library takes a vector in a file as operand NAME of a product; none if the options state it."""

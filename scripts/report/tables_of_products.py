@@ -142,15 +142,6 @@ RESIDUES = Table("results/gpu.md", "residues gpus", "residues_gpus", SHAPE | {"G
                  by=(shape_of, machine_ranks, products_of))
 
 
-INTERVALS = {"--checkpoint-interval 1s": "1 s", "--checkpoint": "60 s, the default"}
-CHECKPOINT = Table("results/reliability.md", "checkpoint", "checkpoint", {
-    "m × n × k": "{size} x {size} x {size}", "ranks": machine_ranks, "interval": lambda g: INTERVALS[g["way"]],
-    "pairs": lambda g: len(g["turns"]), "time, s": lambda g: spread(g["seconds"], 2),
-    "without, s": lambda g: spread(g.others[("--no-checkpoint",)]["seconds"], 2), "time / without": lambda g: spread(g["ratio"], 3),
-    "goal": lambda g: at_most(g["ratio"][:1], 1.02)},
-    by=(lambda r: r["way"],), keep=lambda g: g["way"] in INTERVALS, order=lambda g: "interval" in g["way"])
-
-
 # ---- ranks and links ----
 
 SCALING = Table("results/scaling.md", "scaling", "bench scale", {
