@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/batch.h"
 #include "io/journal.h"
 #include "io/output_impl.h"
 
@@ -30,6 +31,7 @@ typedef struct cleaning {
   dm_leftover_taker *take;
   void *context;
   dm_journal *journal; /* locked; NULL: none, or it is empty */
+  bool ours;           /* ... and its contents say that it is damier's */
   bool records;        /* ... and has tiles, or cannot be read */
   bool parts;          /* there is a part file of damier */
   struct stat last;    /* the last file that was told of */
@@ -53,6 +55,28 @@ static bool leftovers_is(const char *ending, const char *path, const struct stat
   return strcmp(ending, leftovers_new) == 0 && dm_store_only(path, bytes);
 }
 
+/* Whether the contents of PATH say nothing about whose it is: there are none, or zeros. */
+static bool leftovers_is_blank(const char *path) {
+  bool blank = true;
+  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  dm_status status = fd < 0 ? DM_OK : dm_batch_is_zero(path, fd, &blank);
+  blank |= status != NULL;
+  dm_status_free(status);
+  if (fd >= 0) close(fd);
+  return blank;
+}
+
+/* Whether the part file PATH has the other name of such files, too. */
+static bool leftovers_is_named(const cleaning *c, const char *path) {
+  char new[DM_SIBLING_PATH];
+  struct stat part, other;
+  dm_status status = dm_output_new_name(c->at, new);
+  const bool named = !status && lstat(path, &part) == 0 && lstat(new, &other) == 0 &&
+                     part.st_dev == other.st_dev && part.st_ino == other.st_ino;
+  dm_status_free(status);
+  return named;
+}
+
 /* The fate of PATH, which ends with ENDING and is no journal, whatever the journal says. */
 static dm_leftover_fate leftovers_judge(const cleaning *c, const char *ending, const char *path) {
   if (leftovers_in_use(path)) return DM_LEFTOVER_IN_USE;
@@ -61,7 +85,10 @@ static dm_leftover_fate leftovers_judge(const cleaning *c, const char *ending, c
   dm_status status = dm_output_leftover(c->at, path, false);
   const bool foreign = status && status->code == DM_E_USAGE, fails = status != NULL;
   dm_status_free(status);
-  return foreign ? DM_LEFTOVER_FOREIGN : fails ? DM_LEFTOVER_IN_USE : DM_LEFTOVER_GOES;
+  if (foreign || fails) return foreign ? DM_LEFTOVER_FOREIGN : DM_LEFTOVER_IN_USE;
+  return c->ours || leftovers_is_named(c, path) || !leftovers_is_blank(path)
+             ? DM_LEFTOVER_GOES
+             : DM_LEFTOVER_RESUMABLE;
 }
 
 static dm_status leftovers_take(const cleaning *c, const char *path, int64_t bytes,
@@ -92,10 +119,10 @@ static dm_status leftovers_file(cleaning *c, const char *ending) {
   return c->take(c->context, &(dm_leftover){path, bytes, fate, again});
 }
 
-/* An empty journal is only surely damier's beside a part file. */
+/* An empty journal, or one of zeros, is only surely damier's beside a part file. */
 static dm_status leftovers_end_journal(cleaning *c, const char *path, int64_t bytes) {
   dm_leftover_fate fate =
-      c->records || (!c->journal && !c->parts) ? DM_LEFTOVER_RESUMABLE : DM_LEFTOVER_GOES;
+      c->records || (!c->ours && !c->parts) ? DM_LEFTOVER_RESUMABLE : DM_LEFTOVER_GOES;
   if (c->told) fate = DM_LEFTOVER_GOES;
   if (fate == DM_LEFTOVER_GOES && c->remove) {
     if (c->journal)
@@ -122,6 +149,7 @@ static dm_status leftovers_open_journal(cleaning *c, const char *path, int64_t b
   dm_journal_tiles(c->journal, &tiles);
   const dm_journal_state state = dm_journal_state_of(c->journal);
   c->records = tiles > 0 || state == DM_JOURNAL_DAMAGED || state == DM_JOURNAL_STRANGE;
+  c->ours = !leftovers_is_blank(path);
   return DM_OK;
 }
 

@@ -5,7 +5,7 @@ import time
 
 import elements
 import numpy as np
-from running import ended, environment, expect, options, process_mib, records_of, run, run_cases
+from running import ended, environment, expect, needs_own_memory, options, process_mib, records_of, run, run_cases
 
 COMPLEX = ("c64", "c128")
 # rows and columns of X, type, ranks, flags
@@ -198,6 +198,7 @@ def old_added(folder, damier, ranks, dtype, flags):
 
 def held_once(folder, damier, ranks, of, flags):
     """X is held once: in memory that does not suffice for two copies, and measured."""
+    needs_own_memory()
     rows, cols = (12000, 1300) if of == "columns" else (1300, 12000)
     x = elements.write(folder / "x.h5", values(rows, cols, "f64", ranks), "f64")
     own, mib = process_mib(damier, ranks), x.nbytes / ranks / 2**20

@@ -7,7 +7,7 @@ import warnings
 import elements
 import h5py
 import numpy as np
-from running import command, ended, environment, expect, options, process_mib, records_of, run, run_cases
+from running import command, ended, environment, expect, needs_own_memory, options, process_mib, records_of, run, run_cases
 
 warnings.filterwarnings("ignore", "Mean of empty slice|Degrees of freedom|invalid value")
 COMPLEX = ("c64", "c128")
@@ -302,6 +302,7 @@ def gaps(folder, damier):
 
 def memory_of_pairs(folder, damier):
     """C and its products lie in files: what a rank holds of them keeps to its limit."""
+    needs_own_memory()
     with h5py.File(folder / "x.h5", "w") as file:
         file["x"] = np.random.default_rng(2).normal(size=(40, 1500))
     limit, libraries = process_mib(damier) + 24, 40

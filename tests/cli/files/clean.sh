@@ -11,6 +11,8 @@ damier clean --dry-run | shown
 echo 'notes' > user.part
 echo 'notes' > user.journal
 : > empty.journal
+: > empty.part
+truncate -s 4096 zeros.journal
 cp A.h5 complete.part
 cp A.h5 D.h5.damier-new
 truncate -s 4096 E.h5.part
@@ -18,6 +20,8 @@ damier clean --dry-run | shown
 damier clean -v | shown
 ls
 damier clean C.h5 --resumable | shown
+damier clean empty zeros E.h5 | shown
+ls
 damier clean . --resumable -q | shown
 ls
 try damier clean nothing/
