@@ -234,8 +234,9 @@ dm_status dm_reader_load(const dm_reader *reader, void *memory, int64_t bytes, i
 dm_status dm_reader_take_file(const dm_reader *reader, int *fd);
 void dm_reader_give_file(const dm_reader *reader);
 
-/* Opens DATASET's file and checks that it is still the inspected one. */
+/* Opens DATASET's file, or its files, and checks that it is still the inspected one. */
 dm_status dm_reader_open_file(const dm_dataset *dataset, int *fd);
+dm_status dm_reader_open_family(const dm_dataset *dataset, dm_member_files **files);
 
 /* ---- datasets made of others (sources.c) ---- */
 

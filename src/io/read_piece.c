@@ -10,8 +10,8 @@
 #include "io/read_impl.h"
 
 /* Bytes read at once: directly into place; staged, in memory that fits in a cache; whole chunks if
- * HDF5 reads. */
-enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY };
+ * HDF5 reads. Rows that are shorter than so many bytes are copied rather than listed. */
+enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY, SHORT_ROW = 64 };
 
 static bool read_is_direct(const dm_reader *reader) {
   return reader->dataset.offset >= 0;
@@ -30,11 +30,21 @@ static int64_t read_step_of(const dm_reader *reader, const dm_read_request *requ
   return takes_between(reader, request) ? request->cols.step : 1;
 }
 
+/* Whether short rows of the file are to go to distant places: each would be a part of its own of a
+ * call. */
+static bool scatters_short(const dm_reader *reader, const dm_read_request *request) {
+  const dm_dataset *d = &reader->dataset;
+  const dm_view view = dm_request_view(request, 0);
+  return request->count == 1 && !request->picks && !dm_view_is_packed(view) &&
+         d->cols * dm_dtype_size(d->dtype) <= SHORT_ROW;
+}
+
 /* The same of rows: all elements of a run are read with one call. */
 static bool takes_run(const dm_reader *reader, const dm_read_request *request) {
   const dm_dataset *d = &reader->dataset;
   const int64_t size = dm_dtype_size(d->dtype), wide = DM_READ_BETWEEN / size / request->rows.step;
-  const bool apart = request->part.cols < d->cols || request->rows.step > 1; /* the rows */
+  const bool apart = request->part.cols < d->cols || request->rows.step > 1 /* the rows */ ||
+                     scatters_short(reader, request);
   return read_is_direct(reader) && !reader->reals && !d->genotypes && !d->compound.apart &&
          !d->memory.base && !reader->empty && request->part.rows > 1 && apart && d->cols <= wide &&
          (request->cols.step == 1 || takes_between(reader, request));

@@ -76,6 +76,32 @@ def used(folder, damier):
     expect(told.returncode == 3 and "one of several files" in told.stderr, told.stderr)
 
 
+def in_place(folder, damier):
+    """Rows that are multiplied where they lie in the page cache: members a record apart, of one file and of a family of whole pages."""
+    rng = np.random.default_rng(7)
+    b = rng.standard_normal((COLS, 5))
+    kind = np.dtype([("i", "<i8"), *((name, of, (COLS,)) for name, of in (("v", "<f8"), ("u", ">f8"), ("h", "<f4"))), ("odd", "<i2", (2,)),
+                     ("z", "<c16", (COLS,))])
+    for rows in (1, 2, ROWS):
+        table = np.zeros(rows, kind)
+        for name in "vuhz":
+            table[name] = rng.standard_normal((rows, COLS)) + (1j * rng.standard_normal((rows, COLS)) if name == "z" else 0)
+        for name, more in (("one.h5", {}), (f"r{rows}_%d.h5", {"driver": "family", "memb_size": 8192})):
+            with h5py.File(folder / name, "w", **more) as file:
+                file["t"], file["a"] = table, table["v"]
+                file["b"] = b
+                file["zb"], file["hb"] = b.astype("c16"), b.astype("f4")
+            for member, factor in (("t.v", "b"), ("a", "b"), ("t.u", "b"), ("t.z", "zb"), ("t.h", "hb"), ("t.v[:, 1:40]", "b[1:40, :]")):
+                run(damier, 1, "multiply", f"{folder / name}:/{member}", f"{folder / name}:/{factor}", "-o", folder / "c.h5", "--force",
+                    "-q")
+                x = table[member[2]] if member != "a" else table["v"]
+                wanted = x[:, 1:40] @ b[1:40] if "[" in member else x.astype("f8" if member == "t.h" else x.dtype.newbyteorder("=")) @ b
+                with h5py.File(folder / "c.h5") as file:
+                    got = file["c"][()]
+                expect(np.allclose(got, wanted, rtol=1e-4 if member == "t.h" else 1e-12, atol=1e-5 if member == "t.h" else 1e-12),
+                       f"{name}:/{member} of {rows} rows")
+
+
 def damaged(folder, damier):
     write(folder, "x%d.h5")
     files = sorted(folder.glob("x?.h5"))
@@ -112,7 +138,7 @@ def main():
     kinds = ("x%d.h5", "x_%03d.h5", "split", "named")
     cases = [(products, kind, "f8", version, ranks) for kind in kinds for version, ranks in (("earliest", 1), ("latest", 3))]
     cases += [(products, "x%d.h5", dtype, "earliest", 1) for dtype in ("f4", "c16", ">f8")]
-    return run_cases(args.damier, [*cases, (used,), (damaged,)])
+    return run_cases(args.damier, [*cases, (used,), (in_place,), (damaged,)])
 
 
 if __name__ == "__main__":
