@@ -179,8 +179,12 @@ GENOTYPES = Table("howto/genotypes.md", "genotypes", "genotypes", {
     "samples": "{samples}", "variants": "{variants}", "missing": "{missing}", "by": "{way}", "of processors, s": "{processor_s[0]:.2f}",
     "relative to damier": lambda g: spread(g["processor_ratio"], 2)})
 
+INSIDE = Table("hdf5.md", "inside", "inside", {
+    "A": "{a}", "B": "{by}", "stored as": "{way}", "of processors, s": "{processor_s[0]:.2f}",
+    "relative to plain": lambda g: spread(g["processor_ratio"], 2), "time relative to plain": lambda g: spread(g["ratio"], 2)})
 
-TABLES = [COMMANDS, USER, NODE, JOBS, CODECS, TALL, CHECKPOINT, SOURCES, GENOTYPES]
+
+TABLES = [COMMANDS, USER, NODE, JOBS, CODECS, TALL, CHECKPOINT, SOURCES, GENOTYPES, INSIDE]
 
 
 # ---- pictures ----
