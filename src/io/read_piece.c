@@ -11,7 +11,13 @@
 
 /* Bytes read at once: directly into place; staged, in memory that fits in a cache; whole chunks if
  * HDF5 reads. Rows that are shorter than so many bytes are copied rather than listed. */
-enum { PLAIN_PIECE = 1 << 22, STAGED_PIECE = 1 << 21, HDF5_PIECE = DM_READ_MEMORY, SHORT_ROW = 64 };
+enum {
+  PLAIN_PIECE = 1 << 22,
+  STAGED_PIECE = 1 << 21,
+  HDF5_PIECE = DM_READ_MEMORY,
+  SHORT_ROW = 64,
+  READ_PICKED_ROWS = 128
+};
 
 static bool read_is_direct(const dm_reader *reader) {
   return reader->dataset.offset >= 0;
@@ -179,16 +185,18 @@ static dm_view memory_of(const dm_reader *reader, const dm_read_request *request
 }
 
 /* Copies from STAGED, which has PIECE of REQUEST, what PICK takes of it: of its columns all, of its
- * rows those that are in the piece. */
+ * rows those of COUNT from FROM on that are in the piece. */
 static void spread_pick(const dm_reader *reader, const dm_read_request *request, dm_view staged,
-                        const dm_rectangle *piece, const dm_pick *pick) {
+                        const dm_rectangle *piece, const dm_pick *pick, int64_t from,
+                        int64_t count) {
   const dm_read_request *own = &pick->request;
   const int64_t step = request->rows.step, first = dm_line_at(request->rows, piece->row);
   const int64_t left = dm_line_at(request->cols, piece->col);
   const int64_t top = dm_max(first, pick->top);
   const int64_t bottom = dm_min(first + (piece->rows - 1) * step, pick->bottom);
-  int64_t row = own->part.row, rows = own->part.rows, col = own->part.col, cols = own->part.cols;
-  if (top > bottom) return;
+  int64_t row = own->part.row + from, rows = dm_min(own->part.rows - from, count);
+  int64_t col = own->part.col, cols = own->part.cols;
+  if (top > bottom || rows <= 0) return;
   dm_line_clip(own->rows, top, bottom - top + 1, &row, &rows);
   dm_line_clip(own->cols, left, piece->cols, &col, &cols);
   if (rows <= 0 || cols <= 0) return;
@@ -199,6 +207,20 @@ static void spread_pick(const dm_reader *reader, const dm_read_request *request,
   part.row_stride *= rows > 1 ? own->rows.step / step : 1;
   part.col_stride *= own->cols.step;
   dm_reader_spread(reader, own, part, row, col);
+}
+
+/* Copies what all picks take. Those of a single column become columns that are beside each other
+ * in the views, so that some rows of all of them are copied before the next ones: these share cache
+ * lines. */
+static void spread_picks(const dm_reader *reader, const dm_read_request *request, dm_view staged,
+                         const dm_rectangle *piece) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < request->count; i++)
+    most = dm_max(most, request->picks[i].request.part.rows);
+  const int64_t each = reader->dataset.cols == 1 && request->count > 1 ? READ_PICKED_ROWS : most;
+  for (int64_t row = 0; row < most; row += each)
+    for (int64_t i = 0; i < request->count; i++)
+      spread_pick(reader, request, staged, piece, &request->picks[i], row, each);
 }
 
 dm_status dm_reader_bring(const dm_reader *reader, const dm_read_request *request,
@@ -226,8 +248,9 @@ dm_status dm_reader_bring(const dm_reader *reader, const dm_read_request *reques
                           .cols = piece.cols,
                           .row_stride = row_read(reader, request, piece.cols),
                           .col_stride = read_step_of(reader, request)};
-  if (!request->picks) dm_reader_spread(reader, request, staged, piece.row, piece.col);
-  for (int64_t i = 0; request->picks && i < request->count; i++)
-    spread_pick(reader, request, staged, &piece, &request->picks[i]);
+  if (request->picks)
+    spread_picks(reader, request, staged, &piece);
+  else
+    dm_reader_spread(reader, request, staged, piece.row, piece.col);
   return DM_OK;
 }
