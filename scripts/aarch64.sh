@@ -5,6 +5,7 @@
 #        EACH=2 scripts/aarch64.sh judge NAME    two cases of each kind; emulation is slow
 #        scripts/aarch64.sh configure FOLDER CMAKE-OPTION...                    a build without tests, for packaging/wheel.sh
 #        scripts/aarch64.sh try-wheel    multiplies with the wheel of 'packaging/wheel.sh --aarch64', in a bare Debian for arm64
+#        scripts/aarch64.sh python [NAME...]   NAME of tests/python/test_NAME.py, with what try-wheel installed
 #   Needs Debian's gcc-aarch64-linux-gnu, g++-aarch64-linux-gnu, qemu-user-static and mmdebstrap; fetches the libraries of
 #   the same Debian for arm64 to build/aarch64-root, about 600 MB. Nothing outside of build/ changes.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -131,6 +132,27 @@ END
   "${emulated[@]}" "$here/packages/damier.scripts/damier" compare "$here/C.h5" "$here/D.h5" --atol 1e-10 | sed 's/^/   /'
 }
 
+# Tests of the Python package, from the wheel that try_wheel installed. They start damier and Python again by scripts, which the system
+# can execute, as it cannot what is for another processor.
+run_python() {
+  local bare=$root/build/aarch64-python site=$built/tried/packages names=("$@") name failed=0
+  local program=$built/emulated/program python=$built/emulated/python
+  [ -d "$site/damier" ] || die "'scripts/aarch64.sh try-wheel' comes before"
+  [ ${#names[@]} != 0 ] || names=(first calls files matmul memory needed numbers random stored threads)
+  mkdir -p "$built/emulated"
+  printf '#!/bin/sh\nexec qemu-aarch64-static -L %q -E LD_LIBRARY_PATH= %q "$@"\n' "$bare" "$site/damier.scripts/damier" >"$program"
+  printf '#!/bin/sh\nexec qemu-aarch64-static -L %q -E LD_LIBRARY_PATH= %q "$@"\n' "$bare" "$bare/usr/bin/python3.11" >"$python"
+  chmod +x "$program" "$python"
+  for name in "${names[@]}"; do
+    PYTHONPATH=$site:$root/tests/python:$PYTHONPATH DAMIER_PROGRAM=$program timeout 3000 "$python" -c "
+import sys, unittest
+sys.executable = '$python'
+unittest.main('test_$name', argv=['test', '-v'])" >"$built/python_$name.log" 2>&1 || failed=1
+    note "python.$name: $(tail -n 3 "$built/python_$name.log" | tr '\n' ' ')"
+  done
+  return $failed
+}
+
 # The program as the tests start it: binfmt_misc is not needed, so that nothing of the system changes. An emulated process
 # cannot read another one's memory (process_vm_readv).
 emulate() {
@@ -170,5 +192,6 @@ unit) shift && run_unit "$@" ;;
 judge) shift && run_judges "$@" ;;
 configure) shift && configure "$@" ;;
 try-wheel) try_wheel ;;
+python) shift && run_python "$@" ;;
 *) usage ;;
 esac

@@ -1,6 +1,7 @@
 """How much memory of this process calls leave behind."""
 import ctypes
 import gc
+import os
 
 
 class _Malloc(ctypes.Structure):
@@ -29,6 +30,8 @@ def host():
 def check_growth(test, call, calls=1000, used=host):
     """CALLS calls leave less than 64 bytes each of what malloc gives out, and less than 4 MiB of resident memory, and of a
     GPU's if USED tells. As many calls come before: CUDA keeps some memory of the first hundreds."""
+    if "EMULATED" in os.environ:
+        test.skipTest("qemu keeps 280 KiB of each thread that has ended")
     for _ in range(calls):
         call()
     before = used()

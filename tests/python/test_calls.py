@@ -2,6 +2,7 @@
 fail in between.  C is NumPy's, and nothing else changes: inputs, gaps between C's elements, C and files after an error."""
 import ctypes
 import json
+import os
 import pathlib
 import tempfile
 import unittest
@@ -11,9 +12,10 @@ import numpy as np
 from damier import _library
 
 LIBRARY = _library.library
+MEMORY = ("memory", f"host={16 if 'EMULATED' in os.environ else 1}GiB")  # qemu's own memory is in the process, too
 OPTIONS = (("reproducible", "yes"), ("verify", "no"), ("overlap", "no"), ("threads", "1"), ("protect", "no"), ("io-threads", "0"),
            ("verify-files", "yes"), ("verify-written", "always"), ("on-corruption", "stop"), ("checkpoint", "no"),
-           ("checkpoint-interval", "0"), ("memory", "host=1GiB"), ("grid", "1x1x1"), ("compute", "f64"), ("verify-seed", "7"))
+           ("checkpoint-interval", "0"), MEMORY, ("grid", "1x1x1"), ("compute", "f64"), ("verify-seed", "7"))
 DEFAULTS = {"reproducible": "no", "verify-files": "no", "verify": "yes", "overlap": "yes", "protect": "yes", "checkpoint": "yes"}
 REFUSED = (("alpha", "x"), ("op-a", "q"), ("grid", "2x"), ("panel", "63"), ("memory", "host"), ("type", "f63"), ("type-c", "f63"),
            ("batch", "0"), ("machine", "gflops=x"), ("machine", "@/nowhere"), ("chunk", "0x4"), ("divide", "m"), ("center-a", "sideways"),
