@@ -38,19 +38,42 @@ typedef struct dm_split_count {
 typedef struct dm_split {
   dm_split_parts to;
   dm_view from;         /* f32 (B also c64) with col_stride 1, in device memory */
-  dm_split_line *lines; /* for B: device memory for one per real column, all bytes 0 */
-  dm_split_count *count;
+  dm_split_line *lines; /* for B: device memory for one per real column, at first all bytes 0 */
+  int64_t
+      depth;    /* of B: rows of each of several lanes, a multiple of DM_SPLIT_BLOCK; 0: one lane */
+  int64_t step; /* lines, and exponents, from lane to lane */
+  dm_split_count *count; /* NULL: lines are not counted */
   cudaStream_t stream;
 } dm_split;
 
-/* Split A by rows, with at most DM_SPLIT_DEPTH columns, and B by columns. */
-cudaError_t dm_kernels_split_rows(const dm_split *split);
-cudaError_t dm_kernels_split_columns(const dm_split *split);
+/* Rows of lanes are multiples of these. */
+enum { DM_SPLIT_BLOCK = 128 /* of B */, DM_SPLIT_LANE_ROWS = 256 /* of C */ };
 
-/* C (+)= A B; lines without exponents count as 0. */
+/* Split A by rows, with at most DM_SPLIT_DEPTH columns. */
+cudaError_t dm_kernels_split_rows(const dm_split *split);
+/* Finds the LINES of B, whose parts may not be there yet, and splits it by columns. */
+cudaError_t dm_kernels_split_look(const dm_split *split);
+cudaError_t dm_kernels_split_columns(const dm_split *split);
+/* Adds those of N lines that have no exponent to COUNT. */
+cudaError_t dm_kernels_split_count(const dm_split_line *lines, int64_t n, dm_split_count *count,
+                                   cudaStream_t stream);
+
+/* k divided among COUNT lanes, whose C's, of ROWS each, are one below the other; 0: it is not. */
+typedef struct dm_split_lanes {
+  int count;
+  int64_t rows;  /* a multiple of DM_SPLIT_LANE_ROWS, not less than C's columns */
+  int64_t depth; /* of B, and exponents of ROWS columns, for each lane */
+} dm_split_lanes;
+
+/* The number of lanes, at most MOST, with which a C of N columns takes the least time. */
+int dm_kernels_split_lanes(int64_t n, int most, int processors);
+
+/* C (+)= A B; lines without exponents count as 0.  With lanes A is B transposed, and only the lower
+ * triangles of the lanes' C's are written, and something else in tiles on the diagonal. */
 typedef struct dm_split_product {
   dm_view c; /* f32 with col_stride 1, in device memory */
   dm_split_parts a, b;
+  dm_split_lanes lanes;
   bool accumulate; /* false: C is overwritten without being read */
   int processors;  /* multiprocessors of the device */
   cudaStream_t stream;

@@ -7,8 +7,9 @@
  * of parts are joined in a fixed order (Chan, Golub, LeVeque 1979).
  *
  * If rows are contiguous, neighbouring threads read neighbouring columns; if columns are, the lanes
- * of a warp share one. Once a thread has added some elements, it loads 128 bytes before it adds
- * them: only that many loads under way in all threads keep the memory busy. */
+ * of a warp share one. A thread loads 128 bytes before it adds them: only that many loads under way
+ * in all threads keep the memory busy. The first ones are added twice: their mean is not known
+ * before. */
 #include "kernels/helpers/few.cuh"
 #include "kernels/helpers/run.cuh"
 #include "kernels/line_kernels.h"
@@ -182,20 +183,39 @@ __device__ __forceinline__ int add_runs(Moments<Number> (&of)[COLUMNS], const Ru
   Few<Element, COUNT> few[RUNS];
   Sums<Number> sums[COUNT] = {};
   Number shift[COLUMNS];
-  bool odd = false;
+  bool odd = false, fresh = true;
 #pragma unroll
   for (int u = 0; u < RUNS; u++) few[u] = *reinterpret_cast<Loaded *>(p + u * runs.step);
 #pragma unroll
-  for (int v = 0; v < COLUMNS; v++) shift[v] = plus(of[v].from, 1.0, of[v].mean);
+  for (int v = 0; v < COLUMNS; v++) fresh &= of[v].present == 0.0;
+#pragma unroll
+  for (int v = 0; v < COLUMNS; v++)
+    shift[v] = fresh ? widen<Number>(few[0].at[v]) : plus(of[v].from, 1.0, of[v].mean);
 #pragma unroll
   for (int u = 0; u < RUNS; u++) add_run(sums, few[u], shift, COLUMNS);
 #pragma unroll
   for (int v = COLUMNS; v < COUNT; v++) add_to(sums[0], sums[v]);
 #pragma unroll
-  for (int v = 0; v < COLUMNS; v++) odd |= is_nan(sums[v].first) || !(of[v].weight >= EACH);
+  for (int v = 0; v < COLUMNS; v++)
+    odd |= is_nan(sums[v].first) || !(fresh || of[v].weight >= EACH);
   *left = 0;
   /* All lanes take the same way: those that take another one would stay behind in later rounds. */
   if (!__any_sync(__activemask(), odd)) {
+    if (fresh) {
+#pragma unroll
+      for (int v = 0; v < COLUMNS; v++) {
+        of[v].from = shift[v];
+        of[v].mean = plus(Number(), 1.0 / EACH, sums[v].first);
+        shift[v] = plus(of[v].from, 1.0, of[v].mean);
+      }
+#pragma unroll
+      for (int v = 0; v < COUNT; v++) sums[v] = {};
+#pragma unroll 2
+      for (int u = 0; u < RUNS; u++) /* again from the cache: registers are scarce */
+        add_run(sums, *reinterpret_cast<Loaded *>(p + u * runs.step), shift, COLUMNS);
+#pragma unroll
+      for (int v = COLUMNS; v < COUNT; v++) add_to(sums[0], sums[v]);
+    }
 #pragma unroll
     for (int v = 0; v < COLUMNS; v++) add_sums(of[v], sums[v], shift[v], EACH, 1.0 / EACH);
     return RUNS;
@@ -204,7 +224,7 @@ __device__ __forceinline__ int add_runs(Moments<Number> (&of)[COLUMNS], const Ru
 #pragma unroll
   for (int v = 0; v < COUNT; v++) sums[v] = {};
 #pragma unroll 2
-  for (int u = 0; u < RUNS; u++) { /* again from the cache: registers are scarce */
+  for (int u = 0; u < RUNS; u++) { /* from the cache, too */
     const Few<Element, COUNT> x = *reinterpret_cast<Loaded *>(p + u * runs.step);
 #pragma unroll
     for (int v = 0; v < COUNT; v++) {
@@ -290,6 +310,7 @@ __device__ __forceinline__ int first_missing(const Number (&x)[COUNT], const boo
 
 struct Parts {
   int64_t count, rows; /* of a part */
+  int together;        /* runs that add_plain adds */
 };
 
 /* Of an element of a row; negative: it is left out. */
@@ -353,7 +374,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   for (int64_t row = begin; row < end;) {
     unsigned left = ~0u;
     int rows = DEPTH;
-    if (plain && row >= begin + MOST && row + MOST <= end)
+    if (plain && row + parts.together <= end)
       rows = add_plain<COUNT>(of, m.dtype,
                               Runs{m.base, row * m.row_stride + col * m.col_stride, m.row_stride,
                                    row * work.row_place + col * work.col_place, work.row_place,
@@ -419,7 +440,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   for (int64_t row = begin; row < end;) {
     unsigned left = 1;
     int runs = RUNS;
-    if (plain && row >= begin + STEP * MOST && row + STEP * MOST <= end)
+    if (plain && row + STEP * parts.together <= end)
       runs = add_plain<COUNT>(of, m.dtype,
                               Runs{m.base, row + own + col * m.col_stride, STEP,
                                    (row + own) * work.row_place + col * work.col_place,
@@ -484,7 +505,9 @@ template <class Number, int COUNT> cudaError_t launch(const dm_moments_work *wor
   const dm_view &m = work->matrix;
   const bool columns = has_columns(m);
   const int64_t step = step_of(m);
-  const Parts parts = {work->parts, divide_up(divide_up(m.rows, step), work->parts) * step};
+  const int64_t loaded = BATCH / COUNT / size_of(m.dtype);
+  const Parts parts = {work->parts, divide_up(divide_up(m.rows, step), work->parts) * step,
+                       loaded < MOST ? (int)loaded : MOST};
   const int64_t groups = groups_of(m, COUNT), all = groups * parts.count;
   if (all > INT32_MAX) return cudaErrorInvalidConfiguration;
   if (columns)

@@ -35,8 +35,9 @@ namespace {
  *
  * Products of a warpgroup: the names of their operands are long, so macros write them. */
 
-/* Wgmma<Element, N>::add_product<N_MAJOR>(d, a, b, keep): D = A B + (keep ? D : 0).  In
- * thread t, d[4 i + 2 j + l] is row 16 (t / 32) + t % 32 / 4 + 8 j, column 8 i + 2 (t % 4) + l. */
+/* Wgmma<Element, N>::add_product<N_MAJOR, M_MAJOR>(d, a, b, keep): D = A B + (keep ? D : 0).
+ * N_MAJOR: rows of B run along n, M_MAJOR: those of A along m.  In thread t, d[4 i + 2 j + l] is
+ * row 16 (t / 32) + t % 32 / 4 + 8 j, column 8 i + 2 (t % 4) + l. */
 template <class Element, int N> struct Wgmma;
 
 /* Names of register operands. */
@@ -59,32 +60,33 @@ template <class Element, int N> struct Wgmma;
 #define DM_HOLD_96(c, i) DM_HOLD_64(c, i), DM_HOLD_32(c, i + 64)
 #define DM_HOLD_128(c, i) DM_HOLD_64(c, i), DM_HOLD_64(c, i + 64)
 
-#define DM_WGMMA(Element, Sum, n, count, a, b, keep, major, types, hold, scales)                   \
+#define DM_WGMMA(Element, Sum, n, count, a, b, keep, of_a, of_b, types, hold, scales)              \
   template <> struct Wgmma<Element, n> {                                                           \
-    template <bool N_MAJOR>                                                                        \
+    template <bool N_MAJOR, bool M_MAJOR>                                                          \
     static __device__ __forceinline__ void add_product(Sum (&d)[count], uint64_t tile_a,           \
                                                        uint64_t tile_b, int keep_sums) {           \
       asm volatile("{\n"                                                                           \
                    ".reg .pred keep;\n"                                                            \
                    "setp.ne.b32 keep, %" #keep ", 0;\n"                                            \
                    "wgmma.mma_async.sync.aligned.m64n" #n types " {" DM_NAMES_##count              \
-                   "}, %" #a ", %" #b ", keep" scales(major) ";\n"                                 \
-                                                             "}"                                   \
+                   "}, %" #a ", %" #b ", keep" scales(of_a, of_b) ";\n"                            \
+                                                                  "}"                              \
                    : DM_HOLD_##count(hold, 0)                                                      \
-                   : "l"(tile_a), "l"(tile_b), "r"(keep_sums), "n"(N_MAJOR ? 1 : 0));              \
+                   : "l"(tile_a), "l"(tile_b), "r"(keep_sums), "n"(M_MAJOR ? 1 : 0),               \
+                     "n"(N_MAJOR ? 1 : 0));                                                        \
     }                                                                                              \
   };
 
 #define DM_WGMMA_SIZES(Element, Sum, types, hold, scales)                                          \
-  DM_WGMMA(Element, Sum, 64, 32, 32, 33, 34, 35, types, hold, scales)                              \
-  DM_WGMMA(Element, Sum, 128, 64, 64, 65, 66, 67, types, hold, scales)                             \
-  DM_WGMMA(Element, Sum, 192, 96, 96, 97, 98, 99, types, hold, scales)                             \
-  DM_WGMMA(Element, Sum, 256, 128, 128, 129, 130, 131, types, hold, scales)
+  DM_WGMMA(Element, Sum, 64, 32, 32, 33, 34, 35, 36, types, hold, scales)                          \
+  DM_WGMMA(Element, Sum, 128, 64, 64, 65, 66, 67, 68, types, hold, scales)                         \
+  DM_WGMMA(Element, Sum, 192, 96, 96, 97, 98, 99, 100, types, hold, scales)                        \
+  DM_WGMMA(Element, Sum, 256, 128, 128, 129, 130, 131, 132, types, hold, scales)
 
 /* Factors of A and B, and whether they are transposed. */
-#define DM_SCALES_HALF(major) ", 1, 1, 0, %" #major
-#define DM_SCALES_TF32(major) ", 1, 1"
-#define DM_SCALES_I8(major) ""
+#define DM_SCALES_HALF(of_a, of_b) ", 1, 1, %" #of_a ", %" #of_b
+#define DM_SCALES_TF32(of_a, of_b) ", 1, 1"
+#define DM_SCALES_I8(of_a, of_b) ""
 
 DM_WGMMA_SIZES(__nv_bfloat16, float, "k16.f32.bf16.bf16", "+f", DM_SCALES_HALF)
 DM_WGMMA_SIZES(__half, float, "k16.f32.f16.f16", "+f", DM_SCALES_HALF)
@@ -427,7 +429,8 @@ template <class Shape> __device__ __forceinline__ void release(uint64_t *empty) 
   }
 }
 
-template <class Element, bool N_MAJOR, class Shape, class Sum>
+/* M_MAJOR: rows of A, in blocks of 64 columns, run along m. */
+template <class Element, bool N_MAJOR, class Shape, bool M_MAJOR = false, class Sum>
 __device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], const char *a, const char *b,
                                                bool keep) {
   constexpr int DEEP = 32 / (int)sizeof(Element); /* elements of k per instruction */
@@ -437,9 +440,9 @@ __device__ __forceinline__ void multiply_stage(Sum (&d)[Shape::SUMS], const char
   begin_products();
 #pragma unroll
   for (int i = 0; i < BOX_ROW / 32; i++)
-    Wgmma<Element, Shape::BN>::template add_product<N_MAJOR>(
-        d, advance(a_tile, i * 32), advance(b_tile, N_MAJOR ? i * DEEP * BOX_ROW : i * 32),
-        i > 0 || keep);
+    Wgmma<Element, Shape::BN>::template add_product<N_MAJOR, M_MAJOR>(
+        d, advance(a_tile, M_MAJOR ? i * DEEP * BOX_ROW : i * 32),
+        advance(b_tile, N_MAJOR ? i * DEEP * BOX_ROW : i * 32), i > 0 || keep);
   commit_products();
 }
 
@@ -450,11 +453,11 @@ template <class Shape> __device__ __forceinline__ void release_before(const Work
 }
 
 /* Issues the products of a stage while those of the previous stage still run. */
-template <class Element, bool N_MAJOR, class Shape, class Sum, int SUMS>
+template <class Element, bool N_MAJOR, bool M_MAJOR = false, class Shape, class Sum, int SUMS>
 __device__ __forceinline__ void multiply_step(Worker<Shape> &worker, Sum (&d)[SUMS], bool keep) {
   const int stage = worker.ring.stage;
   wait(&worker.memory.full[stage], worker.ring.parity);
-  multiply_stage<Element, N_MAJOR, Shape>(
+  multiply_stage<Element, N_MAJOR, Shape, M_MAJOR>(
       d, worker.memory.a[stage] + worker.warpgroup * C_BOX_ROWS * BOX_ROW, worker.memory.b[stage],
       keep);
   wait_for_products<1>();

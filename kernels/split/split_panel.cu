@@ -15,6 +15,7 @@ struct PanelWork {
   int64_t to_stride;
   int32_t *exponents;
   dm_split_line *lines;
+  int64_t depth, step; /* rows and lines of a lane */
   dm_split_count *count;
 };
 
@@ -54,10 +55,10 @@ __device__ __forceinline__ void store_four(const PanelWork &work, int64_t row, i
   *reinterpret_cast<HalfFour *>(work.low + at) = low;
 }
 
-__device__ __forceinline__ void count_native(const PanelWork &work, int32_t exponent) {
-  if (exponent != DM_SPLIT_NATIVE) return;
-  atomicAdd(&work.count->now, 1ull);
-  atomicAdd(&work.count->all, 1ull);
+__device__ __forceinline__ void count_native(dm_split_count *count, int32_t exponent) {
+  if (!count || exponent != DM_SPLIT_NATIVE) return;
+  atomicAdd(&count->now, 1ull);
+  atomicAdd(&count->all, 1ull);
 }
 
 /* ---- A: a block for a row ---- */
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(ROW_THREADS) split_rows(const PanelWork work) 
   const float by = dm_split_scale(exponent), scale[4] = {by, by, by, by};
   if (threadIdx.x == 0) {
     work.exponents[row] = exponent;
-    count_native(work, exponent);
+    count_native(work.count, exponent);
   }
 #pragma unroll
   for (int i = 0; i < ROW_PARTS; i++) {
@@ -103,11 +104,12 @@ __global__ void __launch_bounds__(ROW_THREADS) split_rows(const PanelWork work) 
 
 /* ---- B: blocks of 128 columns ---- */
 
-constexpr int ACROSS = 32, DOWN = 8, BLOCK_COLS = 4 * ACROSS, BLOCK_ROWS = 128;
+constexpr int ACROSS = 32, DOWN = 8, BLOCK_COLS = 4 * ACROSS, BLOCK_ROWS = DM_SPLIT_BLOCK;
 
 struct Block {
   int64_t row, col; /* this thread's first element */
   int64_t end;      /* end of its rows, which are DOWN apart */
+  int64_t lane;
 
   __device__ __forceinline__ Block(const PanelWork &work, int64_t block) {
     const int64_t across = (work.cols + BLOCK_COLS - 1) / BLOCK_COLS;
@@ -115,6 +117,7 @@ struct Block {
     row = first + threadIdx.x / ACROSS;
     col = block % across * BLOCK_COLS + threadIdx.x % ACROSS * 4;
     end = min(first + BLOCK_ROWS, work.rows);
+    lane = first / work.depth;
   }
 };
 
@@ -156,7 +159,15 @@ __global__ void __launch_bounds__(ACROSS *DOWN) look_at_columns(const PanelWork 
   __syncthreads();
   const int64_t col = block.col / BLOCK_COLS * BLOCK_COLS + threadIdx.x;
   if (threadIdx.x < BLOCK_COLS && col < work.cols)
-    add_line(&work.lines[col], line_at(&of_block[threadIdx.x]));
+    add_line(&work.lines[block.lane * work.step + col], line_at(&of_block[threadIdx.x]));
+}
+
+constexpr int COUNT_THREADS = 256;
+
+__global__ void __launch_bounds__(COUNT_THREADS)
+    count_lines(const dm_split_line *lines, int64_t n, dm_split_count *count) {
+  const int64_t i = (int64_t)blockIdx.x * COUNT_THREADS + threadIdx.x;
+  if (i < n) count_native(count, dm_split_exponent(line_at(&lines[i])));
 }
 
 /* The second row of complex numbers x + iy. */
@@ -168,15 +179,16 @@ template <bool COMPLEX>
 __global__ void __launch_bounds__(ACROSS *DOWN) split_columns(const PanelWork work) {
   /* in reverse order: the most recently scanned blocks may still be in the cache */
   const Block block(work, gridDim.x - 1 - blockIdx.x);
+  const int64_t first = block.lane * work.step + block.col;
   float scale[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const bool inside = block.col + i < work.cols;
-    const int32_t s = inside ? dm_split_exponent(line_at(&work.lines[block.col + i])) : 0;
+    const int32_t s = inside ? dm_split_exponent(line_at(&work.lines[first + i])) : 0;
     scale[i] = dm_split_scale(s);
-    if (inside && block.row == 0) {
-      work.exponents[block.col + i] = s;
-      if (!COMPLEX || i % 2 == 0) count_native(work, s);
+    if (inside && block.row == block.lane * work.depth) {
+      work.exponents[first + i] = s;
+      if (!COMPLEX || i % 2 == 0) count_native(work.count, s);
     }
   }
   if (block.col >= work.cols) return;
@@ -194,13 +206,20 @@ int64_t parts_of(const dm_split *s) {
   return s->from.dtype == DM_C64 ? 2 : 1;
 }
 
-bool fits(const dm_split *s) {
+/* Whether it can be looked at. */
+bool is_there(const dm_split *s) {
   const dm_split_parts &to = s->to;
   const int64_t parts = parts_of(s);
-  const uint64_t bases = (uint64_t)(uintptr_t)to.high | (uint64_t)(uintptr_t)to.low;
   return (parts == 2 || s->from.dtype == DM_F32) && s->from.col_stride == 1 &&
          to.rows == parts * s->from.rows && to.cols == parts * s->from.cols && to.rows >= 1 &&
-         to.cols >= 1 && bases % 128 == 0 && to.stride % DM_SPLIT_ROW == 0 && to.stride >= to.cols;
+         to.cols >= 1 && s->depth >= 0 && s->depth % BLOCK_ROWS == 0 &&
+         (s->depth == 0 || s->step >= to.cols);
+}
+
+bool fits(const dm_split *s) {
+  const dm_split_parts &to = s->to;
+  const uint64_t bases = (uint64_t)(uintptr_t)to.high | (uint64_t)(uintptr_t)to.low;
+  return is_there(s) && bases % 128 == 0 && to.stride % DM_SPLIT_ROW == 0 && to.stride >= to.cols;
 }
 
 PanelWork work_of(const dm_split *s) {
@@ -216,15 +235,18 @@ PanelWork work_of(const dm_split *s) {
           s->to.stride,
           s->to.exponents,
           s->lines,
+          s->depth > 0 ? s->depth : INT64_MAX,
+          s->step,
           s->count};
 }
 
-template <bool COMPLEX> cudaError_t start_columns(const dm_split *s) {
+typedef void ColumnKernel(const PanelWork work);
+
+cudaError_t start_columns(const dm_split *s, ColumnKernel *kernel) {
   const PanelWork work = work_of(s);
   const int64_t blocks = divide_up(work.cols, BLOCK_COLS) * divide_up(work.rows, BLOCK_ROWS);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
-  look_at_columns<COMPLEX><<<(unsigned)blocks, ACROSS * DOWN, 0, s->stream>>>(work);
-  split_columns<COMPLEX><<<(unsigned)blocks, ACROSS * DOWN, 0, s->stream>>>(work);
+  kernel<<<(unsigned)blocks, ACROSS * DOWN, 0, s->stream>>>(work);
   return cudaGetLastError();
 }
 
@@ -237,7 +259,20 @@ cudaError_t dm_kernels_split_rows(const dm_split *s) {
   return cudaGetLastError();
 }
 
+cudaError_t dm_kernels_split_look(const dm_split *s) {
+  if (!is_there(s)) return cudaErrorInvalidValue;
+  return start_columns(s, parts_of(s) == 2 ? look_at_columns<true> : look_at_columns<false>);
+}
+
 cudaError_t dm_kernels_split_columns(const dm_split *s) {
   if (!fits(s)) return cudaErrorInvalidValue;
-  return parts_of(s) == 2 ? start_columns<true>(s) : start_columns<false>(s);
+  return start_columns(s, parts_of(s) == 2 ? split_columns<true> : split_columns<false>);
+}
+
+cudaError_t dm_kernels_split_count(const dm_split_line *lines, int64_t n, dm_split_count *count,
+                                   cudaStream_t stream) {
+  const int64_t blocks = divide_up(n, COUNT_THREADS);
+  if (blocks < 1 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  count_lines<<<(unsigned)blocks, COUNT_THREADS, 0, stream>>>(lines, n, count);
+  return cudaGetLastError();
 }

@@ -147,6 +147,8 @@ typedef struct dm_backend_ops {
   /* (optional) Whole products of the caller's matrices, in modes and by kernels that libraries
    * have; CAN_MULTIPLY: whether MULTIPLY takes this one. */
   bool (*can_multiply)(const dm_backend *backend, const dm_whole_product *product);
+  /* (optional) Whether MULTIPLY takes this one in the mode that is set. */
+  bool (*multiplies_in_mode)(const dm_backend *backend, const dm_whole_product *product);
   /* (optional) Whether its panels' products are faster than MULTIPLY of this one. */
   bool (*prefers_panels)(const dm_backend *backend, const dm_whole_product *product);
   dm_status (*multiply)(dm_backend *backend, const dm_whole_product *product, void *stream,

@@ -307,13 +307,20 @@ static bool suits_library(const dm_backend *backend, const dm_whole_product *p) 
   return !tiles->used && adds_in_c(p) && backend->ops->can_multiply(backend, &posted);
 }
 
+/* The backend has a way of its own for whole products of the mode. */
+static bool suits_mode(const dm_backend *backend, const dm_whole_product *p) {
+  const dm_tiles *tiles = &backend->tiles;
+  return tiles->used && !tiles->named && tiles->depth == 0 && backend->ops->multiplies_in_mode &&
+         backend->ops->multiplies_in_mode(backend, p);
+}
+
 bool dm_backend_can_multiply(const dm_backend *backend, const dm_whole_product *p) {
   backend = asked_backend(backend);
   if (!backend->ops->multiply || p->a.dtype != p->b.dtype || p->a.space != p->c.space ||
       p->b.space != p->c.space || !dm_view_has_lines(p->a) || !dm_view_has_lines(p->b) ||
       !dm_view_has_lines(p->c))
     return false;
-  return suits_library(backend, p) || suits_tiles(&backend->tiles, p);
+  return suits_library(backend, p) || suits_mode(backend, p) || suits_tiles(&backend->tiles, p);
 }
 
 bool dm_backend_takes_stream(const dm_backend *backend, const dm_whole_product *p) {
@@ -337,7 +344,8 @@ dm_status dm_backend_multiply(dm_backend *backend, const dm_whole_product *p, vo
     return dm_fail(DM_E_BUG, "a symmetric product that is no square");
   if (dm_view_is_empty(p->c)) return DM_OK;
   if (suits_library(backend, p)) return backend->ops->multiply(backend, p, stream, done);
-  if (stream) return dm_fail(DM_E_BUG, "a product in tiles has no stream of the caller's");
+  if (stream) return dm_fail(DM_E_BUG, "a product in a mode has no stream of the caller's");
+  if (suits_mode(backend, p)) return backend->ops->multiply(backend, p, NULL, done);
   return post_tiles(backend, p, done);
 }
 

@@ -336,6 +336,7 @@ const dm_backend_ops dm_backend_cuda = {
     .raise = dm_cuda_raise,
     .kernel_names = dm_cuda_kernels,
     .can_multiply = dm_cuda_suits,
+    .multiplies_in_mode = dm_cuda_has_in_mode,
     .prefers_panels = dm_cuda_prefers_panels,
     .multiply = dm_cuda_multiply_whole,
     .multiply_verified = dm_cuda_multiply_verified,

@@ -70,7 +70,12 @@ static dm_status cuda_split_multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm
                          .lines = lines,
                          .count = count,
                          .stream = stream};
-  const dm_split_product product = {c, of_a.to, of_b.to, accumulate, gpu->processors, stream};
+  const dm_split_product product = {.c = c,
+                                    .a = of_a.to,
+                                    .b = of_b.to,
+                                    .accumulate = accumulate,
+                                    .processors = gpu->processors,
+                                    .stream = stream};
   const dm_split_native native = {.c = c,
                                   .a = a,
                                   .b = b,
@@ -83,6 +88,7 @@ static dm_status cuda_split_multiply_part(dm_cuda *gpu, dm_view c, dm_view a, dm
   DM_CUDA(gpu, cudaMemsetAsync(count, 0, offsetof(dm_split_count, all), stream));
   DM_CUDA(gpu, cudaMemsetAsync(lines, 0, (size_t)c.cols * sizeof *lines, stream));
   DM_CUDA(gpu, dm_kernels_split_rows(&of_a));
+  DM_CUDA(gpu, dm_kernels_split_look(&of_b));
   DM_CUDA(gpu, dm_kernels_split_columns(&of_b));
   DM_CUDA(gpu, dm_kernels_split_product(&product));
   DM_CUDA(gpu, dm_kernels_split_native(&native));

@@ -158,6 +158,7 @@ dm_status dm_cuda_gemm(dm_backend *backend, dm_view c, dm_view a, dm_view b, boo
 
 /* Whole products (cuda_cublas.c). */
 bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *product);
+bool dm_cuda_has_in_mode(const dm_backend *backend, const dm_whole_product *product);
 bool dm_cuda_prefers_panels(const dm_backend *backend, const dm_whole_product *product);
 dm_status dm_cuda_multiply_whole(dm_backend *backend, const dm_whole_product *product, void *stream,
                                  dm_event *done);

@@ -28,6 +28,11 @@ bool dm_cuda_suits(const dm_backend *backend, const dm_whole_product *p) {
   return out == DM_I32 && at % 4 == 0 && g.depth % 4 == 0;
 }
 
+bool dm_cuda_has_in_mode(const dm_backend *backend, const dm_whole_product *p) {
+  const dm_whole_product by_rows = dm_whole_by_rows(p);
+  return dm_cuda_splits_gram((const dm_cuda *)backend, &by_rows);
+}
+
 /* cuBLAS multiplies 16-bit matrices at a fifth of its speed unless their lines are aligned (bf16
  * 4099 on an H200: 1.04 ms), and wgmma packs them first. That does not pay for small products; and
  * wgmma does not divide k. */
@@ -60,6 +65,9 @@ static dm_status post_entries(dm_cuda *gpu, const dm_whole_product *p) {
 }
 
 static dm_status post_by_library(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t in) {
+  bool split = false;
+  DM_TRY(dm_cuda_post_split_gram(gpu, p, in, &split));
+  if (split) return DM_OK;
   DM_TRY(dm_cuda_need_handle(gpu, &gpu->whole, in));
   if (p->symmetric) return dm_cuda_post_symmetric(gpu, p, in);
   if (p->entries > 1) return post_entries(gpu, p);

@@ -87,7 +87,6 @@ typedef struct dm_centering {
   int64_t constant;     /* scaled lines with equal elements, or with no length: they become NaN */
   int64_t empty;        /* lines without a value that is not missing: they become NaN */
   int64_t filled;       /* missing values */
-  double filled_pairs;  /* pairs of these in one line, in either order; of a relationship only */
   double squares;       /* the sum of the squares of all centered values; of moments only */
   int64_t complete;     /* terms that are not left out; -1: none is, whatever is missing */
   int64_t founders;     /* samples whose alleles were counted; 0: it is no relationship, ... */

@@ -8,7 +8,6 @@
 #include "core/copy.h"
 #include "core/crew.h"
 #include "core/element.h"
-#include "core/wide_vectors.h"
 #include "io/read.h"
 
 /* Genotypes that are unpacked at a time: their lists stay in the cache. */
@@ -23,7 +22,6 @@ typedef struct pairs_block {
   int32_t *variants;   /* that a sample misses; of all samples, ... */
   int64_t *of_sample;  /* ... whose lists begin here */
   int64_t count;       /* of variants that count */
-  uint64_t *sums;      /* by sample, of the verification */
 } pairs_block;
 
 typedef struct pairs_counting {
@@ -32,10 +30,9 @@ typedef struct pairs_counting {
   pairs_block *blocks;
   int64_t block_count, filled; /* blocks; those that have variants in this round */
   int64_t *missed;             /* by each sample */
-  /* The verification, which uses no list: a random vector; its products with the variants are sums
-   * over the samples that know them, and those of the counts are sums of these over the variants
-   * that a sample knows. */
-  uint64_t *weights;
+  /* The verification: a random vector, its sum, and its products with the variants, which are sums
+   * over those who know them: the sum of these, and of those that a sample misses. */
+  uint64_t *weights, sum_of_weights, sum, *sums;
   int64_t variants; /* that count */
   double *numbers;
 } pairs_counting;
@@ -73,25 +70,6 @@ static void turn_lists(const pairs_counting *c, pairs_block *b) {
       b->variants[b->of_sample[b->samples[i] + 1]++] = (int32_t)v;
 }
 
-/* ---- verification ---- */
-
-/* All bits if the GENOTYPE is known. */
-#define PAIRS_KNOWN(genotype) (0 - (uint64_t)((genotype) >> 10 & 1))
-
-/* Adds to SUMS of the samples that know a variant the sum of their WEIGHTS. */
-DM_INLINE void sum_variant_loop(const uint16_t *genotypes, const uint64_t *weights, int64_t count,
-                                uint64_t *sums) {
-  uint64_t sum = 0;
-  for (int64_t j = 0; j < count; j++) sum += weights[j] & PAIRS_KNOWN(genotypes[j]);
-  for (int64_t j = 0; j < count; j++) sums[j] += sum & PAIRS_KNOWN(genotypes[j]);
-}
-
-DM_BOTH_WIDTHS(sum_variant,
-               (const uint16_t *genotypes, const uint64_t *weights, int64_t count, uint64_t *sums),
-               (genotypes, weights, count, sums))
-
-/* ---- blocks ---- */
-
 static dm_status pairs_fill(void *context, int64_t i) {
   pairs_counting *c = context;
   pairs_block *b = &c->blocks[i];
@@ -102,9 +80,7 @@ static dm_status pairs_fill(void *context, int64_t i) {
   b->count = 0;
   for (int64_t v = 0, at = 0; v < rows; v++) {
     if (c->of->weights && c->of->weights[first + v] < 0.0) continue;
-    const uint16_t *genotypes = b->genotypes + v * c->samples;
-    if (c->of->verify) sum_variant(genotypes, c->weights, c->samples, b->sums);
-    at += list_missing(genotypes, c->samples, b->samples + at);
+    at += list_missing(b->genotypes + v * c->samples, c->samples, b->samples + at);
     b->of_variant[++b->count] = at;
   }
   turn_lists(c, b);
@@ -128,12 +104,24 @@ static bool counts_half(const pairs_counting *c) {
   return c->of->count == c->samples;
 }
 
+static void add_sums(pairs_counting *c, const pairs_block *b) {
+  for (int64_t v = 0; v < b->count; v++) {
+    uint64_t known = c->sum_of_weights;
+    for (int64_t at = b->of_variant[v]; at < b->of_variant[v + 1]; at++)
+      known -= c->weights[b->samples[at]];
+    for (int64_t at = b->of_variant[v]; at < b->of_variant[v + 1]; at++)
+      c->sums[b->samples[at]] += known;
+    c->sum += known;
+  }
+}
+
 /* Turn 0 is that of one thread, the others have rows. */
 static dm_status pairs_add(void *context, int64_t turn) {
   pairs_counting *c = context;
   const int64_t begin = (turn - 1) * PAIRS_ROWS, end = dm_min(begin + PAIRS_ROWS, c->of->count);
   for (int64_t i = 0; i < c->filled; i++) {
     const pairs_block *b = &c->blocks[i];
+    if (turn == 0 && c->of->verify) add_sums(c, b);
     for (int64_t j = 0; turn == 0 && j < c->samples; j++)
       c->missed[j] += b->of_sample[j + 1] - b->of_sample[j];
     if (turn == 0) c->variants += b->count;
@@ -148,13 +136,12 @@ static dm_status pairs_finish(void *context, int64_t i) {
   const pairs_counting *c = context;
   const int64_t own = c->of->first + i, left = c->variants - c->missed[own];
   double *row = c->numbers + i * c->samples;
-  uint64_t product = 0, sum = 0;
-  for (int64_t b = 0; b < c->block_count; b++) sum += c->blocks[b].sums[own];
+  uint64_t product = 0;
   for (int64_t j = 0; j < c->samples; j++) {
     row[j] += (double)(left - c->missed[j]);
     if (c->of->verify) product += (uint64_t)(int64_t)row[j] * c->weights[j];
   }
-  if (!c->of->verify || product == sum) return DM_OK;
+  if (!c->of->verify || product == c->sum - c->sums[own]) return DM_OK;
   return dm_fail(DM_E_VERIFY, "%s: the counts of the pairs of sample %lld are wrong",
                  c->of->set->at.file, (long long)own);
 }
@@ -167,7 +154,6 @@ static dm_status pairs_open_block(const pairs_counting *c, pairs_block *b) {
   DM_TRY(dm_buffer_table(most, &b->samples));
   DM_TRY(dm_buffer_table(most, &b->variants));
   DM_TRY(dm_buffer_table(c->each + 1, &b->of_variant));
-  DM_TRY(dm_buffer_table(c->samples, &b->sums));
   return dm_buffer_table(c->samples + 2, &b->of_sample);
 }
 
@@ -179,7 +165,11 @@ static dm_status pairs_open(pairs_counting *c) {
   for (int64_t i = 0; i < c->block_count; i++) DM_TRY(pairs_open_block(c, &c->blocks[i]));
   DM_TRY(dm_buffer_table(c->samples, &c->missed));
   DM_TRY(dm_buffer_table(c->samples, &c->weights));
-  for (int64_t j = 0; j < c->samples; j++) c->weights[j] = dm_random_bits(c->of->seed, j, 0, 0);
+  DM_TRY(dm_buffer_table(c->samples, &c->sums));
+  for (int64_t j = 0; j < c->samples; j++) {
+    c->weights[j] = dm_random_bits(c->of->seed, j, 0, 0);
+    c->sum_of_weights += c->weights[j];
+  }
   memset(c->numbers, 0, (size_t)(c->of->count * c->samples) * sizeof *c->numbers);
   return DM_OK;
 }
@@ -193,11 +183,11 @@ static void pairs_close(pairs_counting *c) {
     free(b->variants);
     free(b->of_variant);
     free(b->of_sample);
-    free(b->sums);
   }
   free(c->blocks);
   free(c->missed);
   free(c->weights);
+  free(c->sums);
 }
 
 static dm_status pairs_count(pairs_counting *c) {

@@ -6,10 +6,10 @@
 
 #include "dataset/dataset.h"
 
-/* Whether this suits a matrix of so many genotypes, of which PAIRS pairs of samples miss variants
- * together, each counted one by one: a term of a product takes a sixtieth of that time. */
-static inline bool dm_genotype_pairs_suit(int64_t variants, int64_t samples, double pairs) {
-  return pairs * 100.0 <= (double)variants * (double)samples * (double)samples;
+/* Whether this suits a matrix of so many genotypes. */
+static inline bool dm_genotype_pairs_suit(int64_t variants, int64_t samples, int64_t missing) {
+  const double part = 1.0 / 32.0;
+  return (double)missing <= part * (double)variants * (double)samples;
 }
 
 typedef struct dm_genotype_pairs {
@@ -23,8 +23,7 @@ typedef struct dm_genotype_pairs {
 } dm_genotype_pairs;
 
 /* NUMBERS = COUNT rows of the samples' pairs, packed. With VERIFY each row's product with a random
- * vector is compared, exactly, with what follows from the genotypes themselves, without the lists
- * that are counted: DM_E_VERIFY. */
+ * vector is compared, exactly, with what follows from the variants: DM_E_VERIFY. */
 dm_status dm_genotype_pairs_count(const dm_genotype_pairs *pairs, double *numbers);
 
 #endif

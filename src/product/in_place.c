@@ -453,6 +453,15 @@ static dm_status in_place_instead(dm_in_place *cached, dm_in_place_product *p, b
   return multiply_in_place(cached, p, false, taken);
 }
 
+/* Half of a small C is sooner natively than all of it in another mode, but for rows of f32, half of
+ * whose C is multiplied by f32:f16, too. */
+static bool is_native_soonest(const dm_multiply *m, const dm_problem *problem, int ranks) {
+  const dm_memory_matrix *x = m->in_memory[DM_B];
+  const bool split =
+      ranks == 1 && problem->work == DM_F32 && problem->k == x->rows && x->col_stride == 1;
+  return problem->symmetry != DM_NO_SYMMETRY && dm_whole_is_deep(problem->m, problem->k) && !split;
+}
+
 static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, bool like,
                                    bool *taken) {
   const dm_multiply *m = p->multiply;
@@ -461,11 +470,7 @@ static dm_status multiply_in_place(dm_in_place *cached, dm_in_place_product *p, 
   p->brought = false;
   DM_TRY(dm_problem_of(&m->a, &m->b, m->has_c ? &m->c : NULL, &m->equation, problem));
   p->outcome->on_gpu = p->run->ranks > 1 || m->in_memory[DM_C]->on_gpu;
-  /* Half of such a C is sooner natively than all of it in another mode (1 000 000 x 1000 f32 on an
-   * H200: 30 beside 60 ms by f32:f16). */
-  const bool halves =
-      problem->symmetry != DM_NO_SYMMETRY && dm_whole_is_deep(problem->m, problem->k);
-  if (problem->fastest && p->outcome->on_gpu && halves)
+  if (problem->fastest && p->outcome->on_gpu && is_native_soonest(m, problem, p->run->ranks))
     problem->fastest = false;
   else if (problem->fastest && p->outcome->on_gpu)
     DM_TRY(settle_fastest(cached, p, problem));

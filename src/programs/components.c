@@ -173,14 +173,16 @@ dm_status dm_components_begin(dm_components_state *c, dm_multiply *own) {
   c->share = dm_max(
       0, dm_setup_share(own->engine.memory_host, (double)dm_memory_available() / run->local_ranks) -
              c->process);
-  DM_TRY(components_bring(c));
+  DM_TRY(dm_components_open_gpu(c));
+  if (!c->gpu) DM_TRY(components_bring(c));
   status = components_check_count(c);
   c->method = DM_METHOD_PASSES;
   if (!status && run->rank == 0 && !c->proves) status = components_choose_method(c);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &c->method, sizeof c->method, 0));
   c->width = c->method == DM_METHOD_GRAM || c->proves ? c->job->count : components_pass_width(c);
-  DM_TRY(components_choose_step(c));
+  c->step = c->tall;
+  if (!c->gpu) DM_TRY(components_choose_step(c));
   own->engine.once = false;
   own->equation.correlates = 0.0;
   own->kept.count = 0;
@@ -231,8 +233,9 @@ dm_status dm_components_center(dm_components_state *c, dm_centered *made) {
   const bool divides =
       m->equation.divide != DM_NO_DIVISION || m->equation.divided != DM_NO_DIVISION;
   if (dm_multiply_centers(m)) {
-    DM_TRY(dm_center_inputs(c->run, m->engine.io_threads, &m->vectors, &m->equation, &m->a, &m->b,
-                            made));
+    DM_TRY(c->gpu ? dm_components_center_gpu(c, made)
+                  : dm_center_inputs(c->run, m->engine.io_threads, &m->vectors, &m->equation, &m->a,
+                                     &m->b, made));
     const dm_centering *by = m->a.centering;
     DM_TRY(dm_comm_agree(c->run->world, components_check_lines(c, by)));
     if (by->lines != DM_NO_LINES && by->shift && by->squares > 0.0) c->squares = by->squares;
@@ -401,6 +404,7 @@ static dm_status components_make(dm_components_state *c, dm_components_result *r
 }
 
 void dm_components_close(dm_components_state *c) {
+  dm_components_close_gpu(c);
   dm_in_place_close(&c->in_place);
   dm_basis_close(&c->basis);
   free(c->p);
@@ -503,7 +507,7 @@ static void components_report_plan(const dm_components_state *c, double seconds,
 }
 
 dm_status dm_components_plan(dm_run *run, const dm_components *job, dm_record *record) {
-  dm_components_state c = {.run = run, .job = job, .started = dm_now()};
+  dm_components_state c = {.run = run, .job = job, .plans = true, .started = dm_now()};
   DM_FREED dm_multiply *own = NULL;
   double seconds = 0.0;
   DM_TRY(dm_comm_agree(run->world, dm_buffer_table(1, &own)));

@@ -23,6 +23,9 @@ typedef struct dm_basis {
   bool single;        /* the basis is of one pass, whose own sums gave VALUES */
 } dm_basis;
 
+/* X in GPU memory (components_gpu.c). */
+typedef struct dm_components_gpu dm_components_gpu;
+
 typedef struct dm_components_state {
   dm_run *run;
   const dm_components *job;
@@ -58,10 +61,12 @@ typedef struct dm_components_state {
   int64_t row;   /* of op(X), from which on it, or G, goes on */
   bool proving;  /* it is the last one, of the vectors found */
   dm_state state;
-  bool recorded;         /* a file has the search, as it was */
-  dm_in_place in_place;  /* multiplies what is in memory */
-  dm_forecast *forecast; /* what products would take is added to it, in their place; or NULL */
-  int64_t host_bytes;    /* the most that a rank would need meanwhile, but for the basis */
+  bool recorded;          /* a file has the search, as it was */
+  dm_in_place in_place;   /* multiplies what is in memory */
+  dm_components_gpu *gpu; /* NULL: X is not there */
+  bool plans;             /* nothing is computed */
+  dm_forecast *forecast;  /* what products would take is added to it, in their place; or NULL */
+  int64_t host_bytes;     /* the most that a rank would need meanwhile, but for the basis */
   bool unchecked, converged;
   double largest; /* residual of the vectors found */
   double orthogonality[2];
@@ -104,6 +109,27 @@ dm_status dm_components_lift(dm_components_state *c, int64_t count, double *vect
 
 /* Collective: the file of scores, by the COMPONENTS of rank 0; or SCORES, if no file is named. */
 dm_status dm_components_score(dm_components_state *c, double *components, double *scores);
+
+/* ---- X in GPU memory (components_gpu.c) ---- */
+
+/* Brings X there, in a job of one rank that has a GPU with room for it: C->gpu. */
+dm_status dm_components_open_gpu(dm_components_state *c);
+void dm_components_close_gpu(dm_components_state *c);
+dm_status dm_components_center_gpu(dm_components_state *c, dm_centered *made);
+
+/* *X: lines of op(X); *Y: room for as many ROWS times COUNT vectors. */
+dm_status dm_components_gpu_x(const dm_components_state *c, dm_range lines, dm_memory_matrix *x);
+dm_status dm_components_gpu_y(dm_components_state *c, int64_t rows, int64_t count,
+                              dm_memory_matrix *y);
+
+/* Brings *M, factor X of a product in TYPE, there. */
+dm_status dm_components_gpu_take(dm_components_state *c, int x, dm_dtype type, dm_memory_matrix *m);
+
+/* *THERE: OUT, or room for it in TYPE; and from there to OUT. */
+dm_status dm_components_gpu_room(dm_components_state *c, dm_dtype type, const dm_memory_matrix *out,
+                                 dm_memory_matrix *there);
+dm_status dm_components_gpu_fetch(dm_components_state *c, const dm_memory_matrix *there,
+                                  const dm_memory_matrix *out);
 
 /* ---- the basis (components_basis.c); all but the first of them on rank 0 ---- */
 

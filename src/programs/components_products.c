@@ -80,14 +80,10 @@ static bool components_is_plain(const dm_components_state *c, const components_f
 
 /* Multiplies where A, B and C are, without copies of them, if one process can: *taken. NaN and Inf
  * are found in the result. */
-static dm_status components_in_place(dm_components_state *c, const components_product *p,
-                                     dm_multiply *job, bool *taken) {
+static dm_status components_run_in_place(dm_components_state *c, dm_multiply *job, bool *taken) {
   dm_in_place_outcome outcome;
   const dm_level level = c->run->log.level;
   const int64_t limit = job->engine.memory_host;
-  *taken = false;
-  if (c->run->ranks > 1 || !components_is_plain(c, &p->a) || !components_is_plain(c, &p->b))
-    return DM_OK;
   job->engine.memory_host = 0; /* no blocks are needed */
   if (level < DM_LOG_DETAIL) c->run->log.level = DM_LOG_ERROR;
   dm_status status = dm_in_place_run(&c->in_place, c->run, job, &outcome, taken);
@@ -99,25 +95,55 @@ static dm_status components_in_place(dm_components_state *c, const components_pr
   return DM_OK;
 }
 
+/* Multiplies in GPU memory, where X is. */
+static dm_status components_on_gpu(dm_components_state *c, const components_product *p,
+                                   dm_multiply *job) {
+  const components_factor *const factors[2] = {&p->a, &p->b};
+  dm_dataset *const sets[2] = {&job->a, &job->b};
+  dm_memory_matrix in[2], out;
+  bool taken;
+  for (int x = 0; x < 2; x++) {
+    in[x] = factors[x]->memory;
+    if (factors[x]->set) DM_TRY(dm_components_gpu_x(c, (dm_range){0, c->tall}, &in[x]));
+    if (x == 1 && p->symmetric)
+      in[1] = in[0];
+    else
+      DM_TRY(dm_components_gpu_take(c, x, p->type, &in[x]));
+    *sets[x] = (dm_dataset){.rows = in[x].rows, .cols = in[x].cols, .dtype = in[x].dtype};
+    strcpy(sets[x]->at.file, "memory");
+    strcpy(sets[x]->at.dataset, x == 0 ? "left" : "right");
+    job->in_memory[x] = &in[x];
+  }
+  DM_TRY(dm_components_gpu_room(c, p->type, p->out, &out));
+  job->in_memory[DM_C] = &out;
+  job->equation.type_c = out.dtype;
+  job->engine.memory_host = job->engine.memory_device = 0;
+  DM_TRY(components_run_in_place(c, job, &taken));
+  if (!taken) DM_TRY(dm_inner_multiply(c->run, job, &c->unchecked));
+  return dm_components_gpu_fetch(c, &out, p->out);
+}
+
 static dm_status components_multiply(dm_components_state *c, const components_product *p,
                                      dm_multiply *job) {
-  bool taken;
+  bool taken = false;
   dm_memory_matrix in[2];
-  components_take(c, 0, &p->a, &in[0], job);
-  components_take(c, 1, &p->b, &in[1], job);
   job->equation.op_a = p->a.op;
   job->equation.op_b = p->b.op;
   job->equation.symmetric = p->symmetric;
   job->equation.type = p->type;
+  job->checkpoint = job->checkpoint && !p->out;
+  job->scratch = job->scratch || p->out;
+  if (c->gpu && p->out) return components_on_gpu(c, p, job);
+  components_take(c, 0, &p->a, &in[0], job);
+  components_take(c, 1, &p->b, &in[1], job);
   job->equation.type_c = p->out ? p->out->dtype : DM_DTYPE_NONE;
   job->in_memory[DM_C] = p->out;
   if (p->out && c->run->ranks == 1) job->seen_c = components_view(p->out);
   if (c->forecast) return components_add_forecast(c, job);
   if (!p->out) return dm_inner_multiply(c->run, job, &c->unchecked);
-  job->checkpoint = false;
-  job->scratch = true;
-  dm_status status = components_in_place(c, p, job, &taken);
-  return status || taken ? status : dm_inner_multiply(c->run, job, &c->unchecked);
+  if (c->run->ranks == 1 && components_is_plain(c, &p->a) && components_is_plain(c, &p->b))
+    DM_TRY(components_run_in_place(c, job, &taken));
+  return taken ? DM_OK : dm_inner_multiply(c->run, job, &c->unchecked);
 }
 
 static dm_status components_product_of(dm_components_state *c, const components_product *p) {
@@ -201,8 +227,10 @@ static dm_status components_cut_part(const dm_components_state *c, dm_range rang
 }
 
 static dm_status components_open_part(dm_components_state *c, dm_range range, components_part *p) {
-  if (!c->x) return components_cut_part(c, range, p);
+  if (!c->x && !c->gpu) return components_cut_part(c, range, p);
   p->cut = (dm_cut){.made = false};
+  p->factor = (components_factor){.op = c->op};
+  if (c->gpu) return dm_components_gpu_x(c, range, &p->factor.memory);
   if (!c->loaded) DM_TRY(components_load(c, range));
   c->loaded = dm_range_size(range) == c->tall;
   p->factor = (components_factor){.memory = components_strip_memory(c, range), .op = c->op};
@@ -219,6 +247,7 @@ dm_status dm_components_room(dm_components_state *c, int64_t *bytes) {
   const int64_t ranks = c->run->ranks, rows = dm_ceil_div(c->step, ranks);
   const int size = (int)dm_dtype_size(c->work);
   int64_t x_bytes = 0;
+  if (c->gpu) return DM_OK;
   DM_TRY(dm_bytes_of(rows, c->width, size, bytes));
   DM_TRY(dm_buffer_alloc(*bytes, &c->y));
   if (components_stays(c)) return DM_OK;
@@ -238,6 +267,7 @@ static void components_add(int64_t numbers, const double *from, double *to) {
  * much as G has elements, many more lines than that. */
 static int64_t components_part_lines(const dm_components_state *c) {
   enum { PART_STRIPS = 32, PART_LINES = 16 };
+  if (c->gpu) return c->tall;
   const int64_t strips =
       dm_max(PART_STRIPS, dm_ceil_div(dm_sat_mul(PART_LINES, c->small), c->step));
   return dm_min(c->tall, dm_sat_mul(strips, c->step));
@@ -332,6 +362,7 @@ static dm_status components_multiply_strip(dm_components_state *c, const compone
   dm_memory_matrix y = components_on_one(c->work, rows, count, c->y);
   y.division = DM_BY_ROWS;
   y.own_rows = dm_range_size(dm_split(rows, c->run->ranks, c->run->rank, 1));
+  if (c->gpu) DM_TRY(dm_components_gpu_y(c, rows, count, &y));
   const dm_memory_matrix p =
       components_on_one(c->work, count, c->small, c->work == DM_F32 ? c->rounded : c->p);
   const dm_memory_matrix z = components_on_one(c->work, count, c->small, s->z);

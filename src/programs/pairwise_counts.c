@@ -13,7 +13,7 @@
 bool dm_pairwise_counts_alone(const pairwise *p) {
   const dm_centering *c = p->centering[0];
   return p->relates && p->one && p->multiply->a.cols == p->m &&
-         dm_genotype_pairs_suit(p->k - c->left_out, p->m, c->filled_pairs);
+         dm_genotype_pairs_suit(p->k - c->left_out, p->m, c->filled);
 }
 
 /* COUNT rows, from sample FIRST on. */

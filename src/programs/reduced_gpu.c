@@ -8,21 +8,20 @@
 #include "core/buffer.h"
 #include "core/checked.h"
 #include "core/clock.h"
-#include "io/file_queue.h"
 #include "plan/partition.h"
 #include "product/center_product.h"
 #include "product/multiply.h"
+#include "programs/gpu_memory.h"
 #include "programs/inner.h"
 #include "programs/reduced_gpu_impl.h"
 
 typedef struct dm_reduced_gpu reduced_gpu;
 
-static const int64_t gpu_tile_bytes = INT64_C(1) << 32; /* at most */
+static const int64_t gpu_tile_bytes = INT64_C(1) << 34; /* at most */
 enum {
-  GPU_TILE_SHARE = 4,        /* a part of the GPU's memory for a tile, at most */
-  GPU_SPARE = 8,             /* a part that is left to products */
-  GPU_STRIP_BYTES = 1 << 25, /* that are read at once, */
-  GPU_HOST_SHARE = 16        /* and a part of the host's memory, at most */
+  GPU_TILE_SHARE = 4, /* a part of the GPU's memory for a tile, at most */
+  GPU_SPARE = 8,      /* a part that is left to products */
+  GPU_HOST_SHARE = 16 /* a part of the host's memory for strips that are read, at most */
 };
 
 /* ---- which jobs ---- */
@@ -52,121 +51,27 @@ static bool gpu_suits(const reduced *r) {
          !m->measurement && gpu_takes_matrices(r);
 }
 
-/* The table of the backend that has a GPU; NULL: none is used. */
 static const dm_backend_ops *gpu_ops_of(const reduced *r) {
-  const dm_engine_options *engine = &r->stated->engine;
   const dm_problem *p = &r->problem;
-  const bool automatic = strcmp(engine->backend, "auto") == 0;
   const double flops = (r->symmetric ? 1.0 : 2.0) * (double)p->m * (double)p->n * (double)p->k;
-  const dm_backend_ops *ops = NULL;
-  if (automatic && engine->once && dm_gpu_is_late(flops, p->work, r->run->cores.threads))
-    return NULL;
-  if (!r->run->stays) dm_backend_use_one_gpu();
-  if (!automatic) dm_status_free(dm_backend_find(engine->backend, &ops));
-  if (automatic) ops = dm_backend_auto();
-  return ops && ops->device_memory && dm_backend_device_count(ops) > 0 ? ops : NULL;
+  return dm_gpu_ops(r->run, &r->stated->engine, flops, p->work);
 }
 
 /* ---- A and B ---- */
-
-static dm_view gpu_view_of(const dm_memory_matrix *m) {
-  return (dm_view){m->data, m->dtype, DM_DEVICE, m->rows, m->cols, m->row_stride, m->col_stride};
-}
-
-/* Reads SET into TO, strip by strip: one is copied while the next is read. */
-typedef struct gpu_loading {
-  reduced *r;
-  dm_reader *reader;
-  dm_file_queue *queue;
-  dm_view to;
-  int64_t rows;         /* of a strip */
-  void *strip[2];       /* pinned */
-  dm_event copied[2];   /* out of these */
-  dm_transfer *read[2]; /* into these */
-} gpu_loading;
-
-static dm_view gpu_strip(const gpu_loading *l, int64_t i) {
-  const int64_t row = i * l->rows, rows = dm_min(l->rows, l->to.rows - row);
-  return dm_view_row_major(l->strip[i % 2], l->to.dtype, rows, l->to.cols);
-}
-
-static dm_status gpu_read_strip(gpu_loading *l, int64_t i) {
-  const dm_view strip = gpu_strip(l, i);
-  DM_TRY(dm_backend_wait(l->r->gpu->backend, l->copied[i % 2]));
-  return dm_file_queue_read(l->queue, l->reader, i * l->rows, 0, &strip, 1, false, &l->read[i % 2]);
-}
-
-static dm_status gpu_copy_strips(gpu_loading *l) {
-  dm_backend *backend = l->r->gpu->backend;
-  const int64_t count = dm_ceil_div(l->to.rows, l->rows);
-  DM_TRY(gpu_read_strip(l, 0));
-  for (int64_t i = 0; i < count; i++) {
-    if (i + 1 < count) DM_TRY(gpu_read_strip(l, i + 1));
-    DM_TRY(dm_transfer_wait(l->read[i % 2], &l->r->run->keepalive));
-    const dm_view strip = gpu_strip(l, i);
-    DM_TRY(dm_backend_copy(backend, dm_view_sub(l->to, i * l->rows, 0, strip.rows, strip.cols),
-                           strip, &l->copied[i % 2]));
-  }
-  for (int i = 0; i < 2; i++) DM_TRY(dm_backend_wait(backend, l->copied[i]));
-  return DM_OK;
-}
-
-static dm_status gpu_read(reduced *r, const dm_dataset *set, dm_view to) {
-  dm_backend *backend = r->gpu->backend;
-  const int64_t row = to.cols * dm_dtype_size(to.dtype);
-  gpu_loading l = {.r = r, .to = to};
-  const int64_t bytes = dm_min(GPU_STRIP_BYTES, r->share / GPU_HOST_SHARE);
-  l.rows = dm_min(to.rows, dm_max(1, bytes / dm_max(1, row)));
-  dm_status status = dm_reader_open(set, DM_DTYPE_NONE, &l.reader);
-  if (!status)
-    status = dm_file_queue_open(dm_run_io_threads(r->run, r->multiply->engine.io_threads),
-                                DM_READ_MEMORY, &l.queue);
-  for (int i = 0; i < 2 && !status; i++)
-    status = dm_backend_alloc(backend, DM_HOST, l.rows * row, &l.strip[i]);
-  if (!status) status = gpu_copy_strips(&l);
-  dm_file_queue_close(l.queue);
-  for (int i = 0; i < 2; i++) {
-    if (status) dm_status_free(dm_backend_wait(backend, l.copied[i]));
-    dm_backend_release(backend, DM_HOST, l.strip[i]);
-  }
-  dm_reader_close(l.reader);
-  return status;
-}
 
 /* Factor X from a file or host memory. */
 static dm_status gpu_load(reduced *r, int x) {
   reduced_gpu *gpu = r->gpu;
   dm_multiply *m = &gpu->multiply;
-  dm_dataset *set = x == 0 ? &m->a : &m->b;
-  dm_memory_matrix *to = &gpu->loaded[x];
-  const int64_t line = dm_device_stride(set->cols, set->dtype);
-  int64_t bytes;
-  *to = (dm_memory_matrix){.division = DM_ON_ONE,
-                           .dtype = set->dtype,
-                           .rows = set->rows,
-                           .cols = set->cols,
-                           .row_stride = line,
-                           .col_stride = 1,
-                           .on_gpu = true};
-  DM_TRY(dm_bytes_of(set->rows, line, dm_dtype_size(set->dtype), &bytes));
-  DM_TRY(dm_backend_alloc(gpu->backend, DM_DEVICE, bytes, &gpu->memory[x]));
-  to->data = gpu->memory[x];
-  DM_TRY(gpu_read(r, set, gpu_view_of(to)));
-  return DM_OK;
+  return dm_gpu_load(r->run, &m->engine, gpu->backend, x == 0 ? &m->a : &m->b,
+                     r->share / GPU_HOST_SHARE, &gpu->loaded[x], &gpu->memory[x]);
 }
 
 /* Factor X, which the caller has in memory; *on_gpu: where it serves. */
 static dm_status gpu_find(reduced *r, int x, bool *on_gpu) {
   static const char *const names[] = {"A", "B"};
-  reduced_gpu *gpu = r->gpu;
-  dm_distributed found;
-  DM_TRY(dm_distributed_open(r->run->world, r->multiply->in_memory[x], names[x], &found));
-  *on_gpu = found.local.space == DM_DEVICE;
-  dm_status status = *on_gpu ? dm_distributed_reach(&found, gpu->backend, names[x]) : DM_OK;
-  gpu->loaded[x] = *r->multiply->in_memory[x];
-  gpu->loaded[x].stream = NULL; /* it was waited for */
-  dm_distributed_close(&found);
-  return status;
+  return dm_gpu_find(r->run, r->gpu->backend, r->multiply->in_memory[x], names[x],
+                     &r->gpu->loaded[x], on_gpu);
 }
 
 /* Whether A and B, their copies and a tile fit. */
@@ -248,17 +153,10 @@ static void gpu_release_unused(reduced_gpu *gpu) {
 
 static dm_status gpu_open_backend(reduced *r, const dm_backend_ops *ops, bool *does) {
   dm_in_place *place = &r->gpu->in_place;
-  const dm_backend_config config = {.local_rank = r->run->gpu,
-                                    .local_ranks = r->run->local_ranks,
-                                    .threads = r->run->cores.threads,
-                                    .kernel = "auto",
-                                    .whole = true};
-  dm_run_phase(r->run, "starting a GPU", 1);
-  DM_TRY(dm_backend_open(ops, &config, &place->gpu));
+  DM_TRY(dm_gpu_open(r->run, ops, place));
   r->gpu->backend = place->gpu;
-  r->run->has_used_gpu = true;
   *does = dm_backend_can_sift(place->gpu);
-  return dm_backend_device(place->gpu, &place->device[1]);
+  return DM_OK;
 }
 
 /* The tile's product, but for its parts of A and B. */
@@ -271,7 +169,7 @@ static void gpu_describe(reduced *r) {
   for (int x = 0; x < 2; x++) {
     dm_dataset *set = &r->gpu->sets[x];
     *set = x == 0 ? m->a : m->b;
-    dm_dataset_set_memory(set, gpu_view_of(m->in_memory[x]));
+    dm_dataset_set_memory(set, dm_gpu_view(m->in_memory[x]));
   }
   if (!r->symmetric) r->gpu->sets[1].inode = ~r->gpu->sets[0].inode; /* centered otherwise */
 }

@@ -310,7 +310,6 @@ static void take_alleles(const dm_relation *r, const arrays *of, dm_centering *c
     c->constant += !(variance > 0.0);
   }
   c->filled = r->missing;
-  c->filled_pairs = r->missing_pairs;
   c->founders = r->founders;
   c->left_out = r->left_out;
 }

@@ -276,12 +276,9 @@ static dm_status relation_count_all(const dm_run *run, const dm_dataset *set, dm
     DM_TRY(relation_count(run, set, NULL, every));
     DM_TRY(dm_comm_agree(run->world, relation_check_others(set, r, every)));
   }
-  for (int64_t i = 0; i < r->variants; i++) {
-    const int64_t miss = r->samples - (others ? every[i].called : r->alleles[i].called);
-    if (r->of_variants[i] <= 0.0) continue;
-    r->missing += miss;
-    r->missing_pairs += (double)miss * (double)miss;
-  }
+  for (int64_t i = 0; i < r->variants; i++)
+    if (r->of_variants[i] > 0.0)
+      r->missing += r->samples - (others ? every[i].called : r->alleles[i].called);
   return DM_OK;
 }
 

@@ -20,8 +20,7 @@ typedef struct dm_relation {
   double *of_samples;       /* 1, or DM_LEFT_OUT: it is not a founder, and only those are counted */
   int64_t left_out;         /* variants */
   int64_t founders;         /* samples from which allele frequencies are taken */
-  int64_t missing;          /* genotypes, of all samples, in variants that are not left out, ... */
-  double missing_pairs;     /* ... and pairs of those in one variant, in either order */
+  int64_t missing;          /* genotypes, of all samples, in variants that are not left out */
   dm_allele_count *alleles; /* of each variant in the founders */
 } dm_relation;
 

@@ -123,6 +123,67 @@ TEST(test_split_deep) {
   check_deep(*state, DM_C64);
 }
 
+/* C = alpha X^T X + beta C, half of it multiplied in lanes of k. ODD: a column of unlike elements,
+ * for which all is multiplied natively. */
+static void check_gram(dm_backend *gpu, int64_t n, int64_t k, int64_t pad, bool by_rows, bool odd) {
+  const dm_generator normal = {.kind = DM_NORMAL, .seed = 3, .parameter = 1.0};
+  const double beta = by_rows ? 0.5 : 0.0;
+  const pair x = split_pair(gpu, DM_F32, k, n, pad, SPLIT_NORMAL, SPLIT_B);
+  const pair c = make_pair(gpu, DM_F32, n, n, pad, normal);
+  int64_t before, after;
+  dm_event done;
+  if (odd) {
+    *(float *)dm_view_at(x.host, k - 1, n / 2) = 1e-30f;
+    move(gpu, x.device_all, x.host_all);
+  }
+  for (int64_t i = 0; i < n; i++) /* symmetric */
+    for (int64_t j = 0; j < i; j++)
+      *(float *)dm_view_at(c.host, j, i) = *(float *)dm_view_at(c.host, i, j);
+  move(gpu, c.device_all, c.host_all);
+  const dm_whole_product product = {.c = by_rows ? c.device : dm_view_transpose(c.device),
+                                    .a = dm_view_transpose(x.device),
+                                    .b = x.device,
+                                    .symmetric = true,
+                                    .alpha = {2.0},
+                                    .beta = {beta}};
+  assert_true(dm_backend_can_multiply(gpu, &product));
+  ok(dm_backend_native_lines(gpu, &before));
+  ok(dm_backend_multiply(gpu, &product, NULL, &done));
+  ok(dm_backend_wait(gpu, done));
+  ok(dm_backend_native_lines(gpu, &after));
+  assert_int_equal(after > before, odd);
+  float *got = fetched(gpu, c), *old = malloc((size_t)(n * n) * sizeof *old + 1);
+  assert_non_null(old);
+  check_padding(c, (char *)got);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < i; j++) assert_true(got[i * (n + pad) + j] == got[j * (n + pad) + i]);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) { /* half of it, for the sums alone */
+      got[i * (n + pad) + j] /= 2.0f;
+      old[i * n + j] = (float)(beta / 2.0) * *(float *)dm_view_at(c.host, i, j);
+    }
+  split_check(dm_view_strided(got, DM_F32, DM_HOST, n, n, n + pad), dm_view_transpose(x.host),
+              x.host, old, SPLIT_UNLIKE);
+  free(got), free(old);
+  free_pair(gpu, x), free_pair(gpu, c);
+}
+
+TEST(test_split_gram) {
+  dm_compute row;
+  dm_compute_choice choice = 0;
+  assert_true(dm_compute_parse("f32:f16", &choice));
+  ok(dm_compute_choose(choice, DM_F32, 1000, &row));
+  ok(dm_backend_set_mode(*state, &(dm_backend_mode){.compute = &row, .kernel = "auto"}));
+  static const int64_t columns[] = {1, 5, 64, 65, 200, 257}, rows[] = {1100, 4097, 40001};
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 3; j++) check_gram(*state, columns[i], rows[j], (i + j) % 4, j % 2, false);
+  check_gram(*state, 520, 2200, 0, true, false);
+  check_gram(*state, 1000, 4001, 1, false, false);
+  check_gram(*state, 30, 600000, 0, true, false); /* several rounds */
+  check_gram(*state, 65, 4097, 0, false, true);
+  check_gram(*state, 200, 1100, 3, true, true);
+}
+
 TEST_PROGRAM(test_cuda_split) {
   dm_compute row;
   dm_compute_choice choice = 0;
