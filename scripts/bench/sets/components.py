@@ -1,9 +1,9 @@
-"""damier pca, and three ways of scikit-learn; if SMALL 20000 x 300 of f64, and NumPy's SVD."""
+"""damier pca, also within MEMORY, three ways of scikit-learn, and dask; if SMALL 20000 x 300 of f64, and NumPy's SVD."""
 
 import h5py
 import numpy as np
 
-RUNS, PACKAGES = 5, ("scikit-learn", "numpy")
+RUNS, WARM_UP, FOLDER, PACKAGES = 5, 0, "/tmp", ("scikit-learn", "dask", "numpy")
 
 
 def write(rows, cols, dtype):
@@ -46,9 +46,21 @@ def incremental(rank):
     np.savez("P.npz", c=found.components_, v=found.explained_variance_)
 
 
-def cases(bench, rows=300000, small=0):
+def dask(rank):
+    import dask
+    import dask.array as da
+    with h5py.File("X.h5") as file:
+        x = da.from_array(file["x"], chunks=(20000, -1))
+        s, v = dask.compute(*da.linalg.svd_compressed(x - x.mean(0), int(rank), seed=0)[1:])
+    np.savez("P.npz", s=s, v=v)
+
+
+def cases(bench, rows=1000000, small=0, memory="1GiB"):
     rows, cols, rank, dtype = (20000, 300, 10, "f64") if small else (rows, 1000, 50, "f32")
     write(rows, cols, {"f64": "f8", "f32": "f4"}[dtype])
     yield {"rows": rows, "columns": cols, "rank": rank, "type": dtype}, {
         "damier": f"damier pca X.h5 --rank {rank} -o P.h5 -q",
-        **{name: bench.other(name, rank) for name in (["numpy"] if small else ["covariance_eigh", "randomized", "incremental"])}}
+        **({"numpy": bench.other("numpy", rank)} if small else {
+            "memory": ({"limit": memory}, f"damier pca X.h5 --rank {rank} -o P.h5 -q --memory host={memory}"),
+            **{name: bench.other(name, rank) for name in ("covariance_eigh", "randomized", "incremental", "dask")},
+            "dask_threads=1": ["env", "OPENBLAS_NUM_THREADS=1", *bench.other("dask", rank)]})}
