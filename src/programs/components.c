@@ -296,6 +296,14 @@ typedef struct components_next {
   double largest; /* residual */
 } components_next;
 
+/* Whether small values that were found from vectors of no meaning lost their digits. */
+static bool components_are_rough(const dm_components_state *c) {
+  static const double enough = 0x1p-26;
+  const dm_basis *b = &c->basis;
+  const int64_t last = dm_min(c->job->count, b->best) - 1;
+  return c->method == DM_METHOD_PASSES && last >= 0 && b->values[last] < enough * b->values[0];
+}
+
 /* Rank 0. The vectors that the search ends with have a pass of their own, the last one. */
 static dm_status components_judge(dm_components_state *c, int64_t count, bool *proves,
                                   components_next *next) {
@@ -306,7 +314,8 @@ static dm_status components_judge(dm_components_state *c, int64_t count, bool *p
               (long long)c->passes, (long long)count, largest, c->job->tolerance);
   *next = (components_next){.converged = largest <= c->job->tolerance, .largest = largest};
   const bool enough = c->passes > c->job->passes;
-  if (c->basis.single && (next->converged || *proves || enough)) return DM_OK;
+  const bool found = next->converged && !components_are_rough(c);
+  if (c->basis.single && (found || *proves || enough)) return DM_OK;
   if (largest > components_margin * c->job->tolerance && !enough) {
     DM_TRY(dm_basis_grow(c, &next->count));
     if (next->count > 0) return DM_OK;

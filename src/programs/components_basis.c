@@ -127,6 +127,8 @@ static void basis_find_residuals(const dm_components_state *c) {
   }
 }
 
+enum { BASIS_GRADED = 512 }; /* vectors, whose small values have all digits */
+
 /* The best vectors (Rayleigh, Ritz). */
 static dm_status basis_find_best(dm_components_state *c) {
   dm_basis *b = &c->basis;
@@ -137,7 +139,8 @@ static dm_status basis_find_best(dm_components_state *c) {
   basis_small_problem(c, t);
   for (int64_t i = 0; i < n * n; i++)
     if (!isfinite(t[i])) return dm_basis_not_finite(c);
-  DM_TRY(dm_dense_eigen(n, t, count, b->values, w));
+  DM_TRY(b->single && n <= BASIS_GRADED ? dm_dense_eigen_graded(n, t, count, b->values, w)
+                                        : dm_dense_eigen(n, t, count, b->values, w));
   const dm_dense_product plain = {.alpha = 1.0};
   dm_dense_multiply(plain, count, b->size, n, w, b->q, b->v);
   dm_dense_multiply(plain, count, b->size, n, w, b->gq, b->gv);
