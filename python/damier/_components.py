@@ -137,13 +137,23 @@ class PCA:
         self._fit(x)
         return self._scores(x)
 
-    def _scores(self, x: Any) -> Any:
+    def _check_fitted(self) -> None:
         if not hasattr(self, "components_"):
             raise UsageError("this PCA is not fitted", hint="call fit() first")
+
+    def _check_columns(self, x: Any) -> None:
         cols = _shape_of(x)[1]
         if cols != self.n_features_in_:
             raise UsageError(f"X has {cols} features, but PCA is expecting {self.n_features_in_} features as input")
-        scores = scores_of(x, self.components_, self.mean_, self.scale_, {k: v for k, v in self._options.items() if k in ("missing", "memory", "threads", "backend", "type")})
+
+    def _projected(self, x: Any, vectors: Any) -> Any:
+        options = {k: v for k, v in self._options.items() if k in ("missing", "memory", "threads", "backend", "type")}
+        return scores_of(x, vectors, self.mean_, self.scale_, options)
+
+    def _scores(self, x: Any) -> Any:
+        self._check_fitted()
+        self._check_columns(x)
+        scores = self._projected(x, self.components_)
         return self._as_asked(scores / self._roots(scores) if self.whiten else scores, x)
 
     def inverse_transform(self, scores: Any) -> Any:
@@ -156,6 +166,50 @@ class PCA:
         if self.scale_ is not None:
             x = x * like(self.scale_, x)
         return x + like(self.mean_, x)
+
+    # ---- the model: a normal distribution (Tipping, Bishop 1999); with ``scale`` of the scaled variables ----
+
+    def get_covariance(self) -> Any:
+        """The covariances of the variables by the model, on the host: those of the components, and noise."""
+        vectors, variance = self._model()
+        covariance = (vectors.T * (variance - self.noise_variance_)) @ vectors
+        covariance[np.diag_indices_from(covariance)] += self.noise_variance_
+        return covariance
+
+    def get_precision(self) -> Any:
+        """The inverse of :meth:`get_covariance`."""
+        root = self._root_of_precision()
+        return root.T @ root
+
+    def score_samples(self, x: Any) -> Any:
+        """The logarithm of the model's density at each observation of ``x``, a location or an array, where the result is then."""
+        root = self._root_of_precision()
+        self._check_columns(x)
+        normal = self._projected(x, root)
+        _, variance = self._model()
+        left = self.n_features_in_ - len(variance)
+        volume = np.log(variance).sum() + (left * np.log(self.noise_variance_) if left else 0.0)
+        return (normal * normal).sum(1) * -0.5 - 0.5 * (self.n_features_in_ * np.log(2 * np.pi) + volume)
+
+    def score(self, x: Any, y: Any = None) -> float:
+        """The mean of :meth:`score_samples`."""
+        return float(self.score_samples(x).mean())
+
+    def _model(self) -> tuple[Any, Any]:
+        """The components, and the variances in their directions, at least that of the noise."""
+        self._check_fitted()
+        variance = _on_host(self.explained_variance_).astype(float)
+        return _on_host(self.components_).astype(float), np.maximum(variance, self.noise_variance_)
+
+    def _root_of_precision(self) -> Any:
+        """R, for which R^T R is the precision."""
+        vectors, variance = self._model()
+        if len(variance) == self.n_features_in_:
+            return vectors / np.sqrt(variance)[:, None]
+        if self.noise_variance_ == 0.0:
+            raise UsageError("the components leave no variance to others, so the covariance has no inverse", hint="n_components: fewer")
+        noise = 1.0 / np.sqrt(self.noise_variance_)
+        return (vectors.T * (1.0 / np.sqrt(variance) - noise)) @ vectors + noise * np.eye(self.n_features_in_)
 
     def _roots(self, scores: Any) -> Any:
         return like(self.explained_variance_, scores) ** 0.5
@@ -173,7 +227,17 @@ def scores_of(x: Any, components: Any, mean: Any, scale: Any, options: dict[str,
     if isinstance(x, (str, bytes)) or hasattr(x, "__fspath__") or not hasattr(x, "dtype") or "float" not in str(x.dtype):
         options = {"type": "f64"} | options
         return matmul(x, _on_host(components), op_b="t", **changed, **options)
-    return matmul(x, like(components, x), op_b="t", **changed, **options)
+    return matmul(x, like(_beside(components, x), x), op_b="t", **changed, **options)
+
+
+def _beside(array: Any, other: Any) -> Any:
+    """ARRAY, of NumPy perhaps, in OTHER's package and memory."""
+    if not isinstance(array, np.ndarray) or isinstance(other, np.ndarray):
+        return array
+    if hasattr(other, "new_tensor"):
+        return other.new_tensor(array)
+    package: Any = importlib.import_module(type(other).__module__.split(".", maxsplit=1)[0])
+    return package.asarray(array)
 
 
 def like(array: Any, other: Any) -> Any:

@@ -34,7 +34,9 @@ static dm_status components_check_x(const dm_components *job) {
   char name[DM_NAME];
   dm_location_name(&m->a.at, name);
   if (dm_dtype_is_complex(dm_dataset_type(&m->a)))
-    return dm_fail(DM_E_USAGE, "%s is complex; components are of real matrices", name);
+    return dm_hint(dm_fail(DM_E_USAGE, "%s is complex; components are of real matrices", name),
+                   "the eigenvectors of what damier cov writes are those of complex ones "
+                   "(numpy.linalg.eigh)");
   if (m->a.leads.count > 0 || dm_dataset_is_empty(&m->a))
     return dm_fail(DM_E_INPUT, "%s is not a matrix with elements", name);
   if (m->a.rows > INT_MAX || m->a.cols > INT_MAX)

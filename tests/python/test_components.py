@@ -117,6 +117,46 @@ class Found(unittest.TestCase):
             record = damier.pca(flat, 3, f"{folder}/p.h5", force=True, allow_unchecked=True, **words)
             self.assertFalse(record.components.converged)
 
+    def test_model(self):
+        x = drawn()
+        n, cols = x.shape
+        for count in (3, None):
+            pca = damier.PCA(count).fit(x)
+            values, vectors = np.linalg.eigh(np.cov(x.T))
+            values, vectors = values[::-1], vectors[:, ::-1]
+            noise = values[pca.n_components_:].mean() if pca.n_components_ < cols else 0.0
+            want = (vectors[:, :pca.n_components_] * (values[:pca.n_components_] - noise)) @ vectors[:, :pca.n_components_].T + noise * np.eye(cols)
+            np.testing.assert_allclose(pca.get_covariance(), want, atol=1e-9)
+            np.testing.assert_allclose(pca.get_precision() @ want, np.eye(cols), atol=1e-8)
+            y = x - x.mean(0)
+            density = -0.5 * ((y @ np.linalg.inv(want)) * y).sum(1) - 0.5 * (cols * np.log(2 * np.pi) + np.linalg.slogdet(want)[1])
+            np.testing.assert_allclose(pca.score_samples(x), density, rtol=1e-8)
+            np.testing.assert_allclose(pca.score(x), density.mean(), rtol=1e-8)
+            with tempfile.TemporaryDirectory() as folder:
+                np.save(f"{folder}/x.npy", x)
+                np.testing.assert_allclose(pca.score_samples(f"{folder}/x.npy"), density, rtol=1e-8)
+        flat = np.outer(np.arange(50.0), np.ones(6)) + np.outer(np.random.default_rng(0).standard_normal(50), np.arange(6.0))
+        with self.assertRaisesRegex(damier.UsageError, "no inverse"):
+            damier.PCA().fit(flat).score(flat)
+        with self.assertRaisesRegex(damier.UsageError, "not fitted"):
+            damier.PCA(2).get_covariance()
+        with self.assertRaisesRegex(damier.UsageError, "features"):
+            damier.PCA(2).fit(x).score(x[:, 1:])
+
+    def test_model_of_scikit_learn(self):
+        try:
+            from sklearn.decomposition import PCA
+        except ImportError:
+            self.skipTest("scikit-learn is not installed")
+        x = drawn()
+        mine, theirs = damier.PCA(3).fit(x), PCA(3, svd_solver="full").fit(x)
+        for name in ("get_covariance", "get_precision"):
+            np.testing.assert_allclose(getattr(mine, name)(), getattr(theirs, name)(), atol=1e-8)
+        np.testing.assert_allclose(mine.score_samples(x), theirs.score_samples(x), rtol=1e-8)
+        for name in ("noise_variance_", "n_features_in_", "n_samples_", "n_components_"):
+            np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-9)
+        self.assertEqual(list(mine.get_feature_names_out()), list(theirs.get_feature_names_out()))
+
     def test_pipeline(self):
         try:
             from sklearn.base import clone
