@@ -50,7 +50,7 @@ dm_status dm_cuda_post_products(const dm_cuda *gpu, cublasHandle_t handle,
 dm_status dm_cuda_post_symmetric(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t stream);
 
 /* Whether gpu splits X, which is f32 with many rows, for P = X^T X; and that product, if each
- * column suits in each part of k: else *TAKEN is false.  (cuda_split_gram.c) */
+ * column suits in each part of k: else *TAKEN is false.  (cuda_gram.c) */
 bool dm_cuda_splits_gram(const dm_cuda *gpu, const dm_whole_product *p);
 dm_status dm_cuda_post_split_gram(dm_cuda *gpu, const dm_whole_product *p, cudaStream_t stream,
                                   bool *taken);
