@@ -19,9 +19,10 @@ void dm_dense_threads(int threads);
  * and their VECTORS, COUNT x N. DM_E_FIT; DM_E_BUG: no convergence. */
 dm_status dm_dense_eigen(int64_t n, double *a, int64_t count, double *values, double *vectors);
 
-/* The same of A = Y Y^T of N lines Y, by Jacobi's rotations: where lines of Y are nearly orthogonal,
- * small eigenvalues have as many digits as large ones (Demmel, Veselic 1992), and dsyevr's have
- * lost those below the rounding of the largest. Takes some ten N^3 operations. (dense_graded.c) */
+/* The same of A = Y Y^T of N lines Y, by Jacobi's rotations: where lines of Y are nearly
+ * orthogonal, small eigenvalues have as many digits as large ones (Demmel, Veselic 1992), and
+ * dsyevr's have lost those below the rounding of the largest. Takes some ten N^3 operations.
+ * (dense_graded.c) */
 dm_status dm_dense_eigen_graded(int64_t n, double *a, int64_t count, double *values,
                                 double *vectors);
 
