@@ -76,10 +76,6 @@ static dm_status components_choose_type(dm_components_state *c) {
 
 /* ---- the method ---- */
 
-static int64_t components_pass_width(const dm_components_state *c) {
-  return dm_min(c->small, dm_sat_add(c->job->count, c->job->oversampling));
-}
-
 /* Of one reading of X, as operations. */
 static double components_reading(const dm_components_state *c) {
   const dm_dataset *x = &c->multiply->a;
@@ -95,7 +91,7 @@ static double components_cost(const dm_components_state *c, dm_components_method
   const double last = pass * k + COMPONENTS_PRODUCTS * components_call_flops + reading;
   if (method == DM_METHOD_GRAM)
     return t * s * s + DENSE_COST * s * s * s + components_call_flops + reading + last;
-  return EXPECTED_PASSES * (pass * (double)components_pass_width(c) +
+  return EXPECTED_PASSES * (pass * (double)dm_components_pass_width(c) +
                             COMPONENTS_PRODUCTS * components_call_flops + reading) +
          last;
 }
@@ -116,7 +112,7 @@ static dm_status components_choose_method(dm_components_state *c) {
         fits && components_cost(c, DM_METHOD_GRAM) <= SURE * components_cost(c, DM_METHOD_PASSES)
             ? DM_METHOD_GRAM
             : DM_METHOD_PASSES;
-  c->width = c->method == DM_METHOD_GRAM ? c->job->count : components_pass_width(c);
+  c->width = c->method == DM_METHOD_GRAM ? c->job->count : dm_components_pass_width(c);
   return DM_OK;
 }
 
@@ -182,7 +178,7 @@ dm_status dm_components_begin(dm_components_state *c, dm_multiply *own) {
   if (!status && run->rank == 0 && !c->proves) status = components_choose_method(c);
   DM_TRY(dm_comm_agree(run->world, status));
   DM_TRY(dm_comm_broadcast(run->world, &c->method, sizeof c->method, 0));
-  c->width = c->method == DM_METHOD_GRAM || c->proves ? c->job->count : components_pass_width(c);
+  c->width = c->method == DM_METHOD_GRAM || c->proves ? c->job->count : dm_components_pass_width(c);
   c->step = c->tall;
   if (!c->gpu) DM_TRY(components_choose_step(c));
   own->engine.once = false;

@@ -2,7 +2,6 @@
  * all of it where it is. What has the length of the short side stays with the host. */
 #include <string.h>
 
-#include "core/clock.h"
 #include "product/center_product.h"
 #include "programs/components_impl.h"
 #include "programs/gpu_memory.h"
@@ -46,7 +45,7 @@ static dm_status components_fit_gpu(const dm_components_state *c, bool *fits) {
   const double size = (double)dm_dtype_size(c->work),
                copies = dm_multiply_centers(c->multiply) ? 2 : 1;
   const int64_t limit = c->multiply->engine.memory_device;
-  const double width = (double)dm_min(c->small, dm_sat_add(c->job->count, c->job->oversampling));
+  const double width = (double)dm_components_pass_width(c);
   dm_device device;
   DM_TRY(dm_backend_device(c->gpu->backend, &device));
   const int64_t has = limit > 0 ? dm_min(limit, device.memory_free) : device.memory_free;
@@ -80,8 +79,7 @@ static dm_status components_try_gpu(dm_components_state *c, const dm_backend_ops
 
 /* A pass of all vectors, by which the search is done. */
 static double components_pass_flops(const dm_components_state *c) {
-  return 4.0 * (double)c->tall * (double)c->small *
-         (double)dm_min(c->small, dm_sat_add(c->job->count, c->job->oversampling));
+  return 4.0 * (double)c->tall * (double)c->small * (double)dm_components_pass_width(c);
 }
 
 dm_status dm_components_open_gpu(dm_components_state *c) {
@@ -161,14 +159,14 @@ static dm_status components_need_room(dm_components_state *c, gpu_room *room, dm
   return DM_OK;
 }
 
-dm_status dm_components_gpu_x(const dm_components_state *c, dm_range lines, dm_memory_matrix *x) {
+dm_memory_matrix dm_components_gpu_x(const dm_components_state *c, dm_range lines) {
   const bool by_rows = c->op == DM_OP_N;
   const dm_view all = dm_gpu_view(&c->gpu->x);
   const dm_view part = by_rows ? dm_view_sub(all, lines.begin, 0, dm_range_size(lines), all.cols)
                                : dm_view_sub(all, 0, lines.begin, all.rows, dm_range_size(lines));
-  *x = c->gpu->x;
-  x->rows = part.rows, x->cols = part.cols, x->data = part.base;
-  return DM_OK;
+  dm_memory_matrix x = c->gpu->x;
+  x.rows = part.rows, x.cols = part.cols, x.data = part.base;
+  return x;
 }
 
 dm_status dm_components_gpu_y(dm_components_state *c, int64_t rows, int64_t count,

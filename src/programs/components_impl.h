@@ -75,6 +75,11 @@ typedef struct dm_components_state {
   double done, all;
 } dm_components_state;
 
+/* Vectors of a pass of a search. */
+static inline int64_t dm_components_pass_width(const dm_components_state *c) {
+  return dm_min(c->small, dm_sat_add(c->job->count, c->job->oversampling));
+}
+
 /* Collective: all that needs no reading; OWN: room for what is multiplied. */
 dm_status dm_components_begin(dm_components_state *c, dm_multiply *own);
 
@@ -117,8 +122,8 @@ dm_status dm_components_open_gpu(dm_components_state *c);
 void dm_components_close_gpu(dm_components_state *c);
 dm_status dm_components_center_gpu(dm_components_state *c, dm_centered *made);
 
-/* *X: lines of op(X); *Y: room for as many ROWS times COUNT vectors. */
-dm_status dm_components_gpu_x(const dm_components_state *c, dm_range lines, dm_memory_matrix *x);
+/* LINES of op(X). *Y: room for as many ROWS times COUNT vectors. */
+dm_memory_matrix dm_components_gpu_x(const dm_components_state *c, dm_range lines);
 dm_status dm_components_gpu_y(dm_components_state *c, int64_t rows, int64_t count,
                               dm_memory_matrix *y);
 

@@ -29,6 +29,13 @@ static dm_view components_view(const dm_memory_matrix *m) {
   return dm_view_row_major(m->data, m->dtype, m->rows, m->cols);
 }
 
+/* *SET is factor X, which MEMORY has. */
+static void components_set_memory(dm_dataset *set, int x, const dm_memory_matrix *memory) {
+  *set = (dm_dataset){.rows = memory->rows, .cols = memory->cols, .dtype = memory->dtype};
+  strcpy(set->at.file, "memory");
+  strcpy(set->at.dataset, x == 0 ? "left" : "right"); /* X in memory has another name */
+}
+
 /* Sets factor X of JOB; MEMORY has room for how it lies. */
 static void components_take(const dm_components_state *c, int x, const components_factor *f,
                             dm_memory_matrix *memory, dm_multiply *job) {
@@ -39,9 +46,7 @@ static void components_take(const dm_components_state *c, int x, const component
     job->in_memory[x] = set->memory.base ? memory : NULL;
   } else {
     *memory = f->memory;
-    *set = (dm_dataset){.rows = memory->rows, .cols = memory->cols, .dtype = memory->dtype};
-    strcpy(set->at.file, "memory");
-    strcpy(set->at.dataset, x == 0 ? "left" : "right"); /* X in memory has another name */
+    components_set_memory(set, x, memory);
     if (c->run->ranks == 1) dm_dataset_set_memory(set, components_view(memory));
     job->in_memory[x] = memory;
   }
@@ -103,15 +108,12 @@ static dm_status components_on_gpu(dm_components_state *c, const components_prod
   dm_memory_matrix in[2], out;
   bool taken;
   for (int x = 0; x < 2; x++) {
-    in[x] = factors[x]->memory;
-    if (factors[x]->set) DM_TRY(dm_components_gpu_x(c, (dm_range){0, c->tall}, &in[x]));
+    in[x] = factors[x]->set ? dm_components_gpu_x(c, (dm_range){0, c->tall}) : factors[x]->memory;
     if (x == 1 && p->symmetric)
       in[1] = in[0];
     else
       DM_TRY(dm_components_gpu_take(c, x, p->type, &in[x]));
-    *sets[x] = (dm_dataset){.rows = in[x].rows, .cols = in[x].cols, .dtype = in[x].dtype};
-    strcpy(sets[x]->at.file, "memory");
-    strcpy(sets[x]->at.dataset, x == 0 ? "left" : "right");
+    components_set_memory(sets[x], x, &in[x]);
     job->in_memory[x] = &in[x];
   }
   DM_TRY(dm_components_gpu_room(c, p->type, p->out, &out));
@@ -229,8 +231,10 @@ static dm_status components_cut_part(const dm_components_state *c, dm_range rang
 static dm_status components_open_part(dm_components_state *c, dm_range range, components_part *p) {
   if (!c->x && !c->gpu) return components_cut_part(c, range, p);
   p->cut = (dm_cut){.made = false};
-  p->factor = (components_factor){.op = c->op};
-  if (c->gpu) return dm_components_gpu_x(c, range, &p->factor.memory);
+  if (c->gpu) {
+    p->factor = (components_factor){.memory = dm_components_gpu_x(c, range), .op = c->op};
+    return DM_OK;
+  }
   if (!c->loaded) DM_TRY(components_load(c, range));
   c->loaded = dm_range_size(range) == c->tall;
   p->factor = (components_factor){.memory = components_strip_memory(c, range), .op = c->op};
